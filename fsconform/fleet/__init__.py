@@ -1,0 +1,1 @@
+"""Workers: launched, started together, watched, killed and replaced."""

@@ -1,0 +1,1 @@
+"""Profiles, and how a promise and an observation become a verdict."""

@@ -1,0 +1,1 @@
+"""Filesystems to practise on: emulated (well-behaved or lying) and real."""

@@ -1,0 +1,1 @@
+"""Pure functions from a history to what it shows; each has a brute-force twin in the tests."""

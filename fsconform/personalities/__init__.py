@@ -1,0 +1,1 @@
+"""The file protocols of real stores, one file per store."""

@@ -1,0 +1,1 @@
+"""Designed experiments of fixed shape, one file per property family."""

@@ -1,0 +1,1 @@
+"""One run: preflight, plan, one window, the run directory."""

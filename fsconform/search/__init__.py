@@ -1,0 +1,1 @@
+"""Generated programs that look for an outcome that must not happen."""

@@ -1,0 +1,1 @@
+"""The words of the project as plain typed data: no I/O, imports nothing else of ours."""

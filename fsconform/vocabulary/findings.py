@@ -1,0 +1,59 @@
+"""What the search found, and how much it looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsconform.vocabulary.observations import Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One outcome that must not happen, with the smallest program that showed it."""
+
+    kind: str
+    """`two-winners`, `torn`, ...: one word, the oracle's."""
+    property: str
+    """The property that it breaks."""
+    story: str
+    """Expected, got: one line."""
+    witness: Witness
+    failures: int
+    """Rounds of the fresh batch of the smallest program in which it showed."""
+    rounds: int
+    """Rounds of that batch."""
+    promised: bool
+    """Whether the profile promises the property (otherwise the finding is `observed`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSummary:
+    """How much the search did. Rates are per round; `contested` rounds had calls that truly overlapped."""
+
+    programs: int = 0
+    rounds: int = 0
+    contested: int = 0
+    operations: int = 0
+    seconds: float = 0.0
+    undecided: int = 0
+    opportunities: Mapping[str, int] | None = None
+    """Property -> how often an oracle could have found something."""
+    findings: tuple[Finding, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The `search` object of report.json."""
+        return {
+            "programs": self.programs, "rounds": self.rounds, "contested": self.contested,
+            "operations": self.operations, "seconds": round(self.seconds, 3), "undecided": self.undecided,
+            "opportunities": dict(self.opportunities or {}),
+            "findings": [
+                {
+                    "kind": finding.kind, "property": finding.property, "story": finding.story,
+                    "failures": finding.failures, "rounds": finding.rounds, "promised": finding.promised,
+                    "program": dict(finding.witness.program), "events": [dict(e) for e in finding.witness.events],
+                }
+                for finding in self.findings
+            ],
+        }  # fmt: skip
