@@ -20,7 +20,7 @@ class Cell:
     Raises ValueError for an unknown axis or a value outside `[a-z0-9._+-]`.
     """
 
-    property: str
+    property_id: str
     axes: tuple[tuple[str, str], ...]
     direction: str
 
@@ -28,19 +28,19 @@ class Cell:
         order = [AXES.index(axis) for axis, _ in self.axes if axis in AXES]
         if len(order) != len(self.axes) or order != sorted(set(order)):
             raise ValueError(f"axes {self.axes!r}: each at most once, in the order {AXES}")
-        for word in (self.property, self.direction, *(value for _, value in self.axes)):
+        for word in (self.property_id, self.direction, *(value for _, value in self.axes)):
             if not _WORD.match(word):
                 raise ValueError(f"{word!r} cannot stand in a cell id: use [a-z0-9._+-]")
 
     @property
     def id(self) -> str:
         """Property, axis values and direction, joined by `/`."""
-        return "/".join((self.property, *(value for _, value in self.axes), self.direction))
+        return "/".join((self.property_id, *(value for _, value in self.axes), self.direction))
 
     @property
     def family(self) -> str:
         """The part of the property before the dot."""
-        return self.property.partition(".")[0]
+        return self.property_id.partition(".")[0]
 
     def axis(self, name: str) -> str | None:
         """The value of one axis, None where the cell does not have it."""

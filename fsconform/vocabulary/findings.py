@@ -15,7 +15,7 @@ class Finding:
 
     kind: str
     """`two-winners`, `torn`, ...: one word, the oracle's."""
-    property: str
+    property_id: str
     """The property that it breaks."""
     story: str
     """Expected, got: one line."""
@@ -50,7 +50,7 @@ class SearchSummary:
             "opportunities": dict(self.opportunities or {}),
             "findings": [
                 {
-                    "kind": finding.kind, "property": finding.property, "story": finding.story,
+                    "kind": finding.kind, "property": finding.property_id, "story": finding.story,
                     "failures": finding.failures, "rounds": finding.rounds, "promised": finding.promised,
                     "program": dict(finding.witness.program), "events": [dict(e) for e in finding.witness.events],
                 }

@@ -71,7 +71,8 @@ class RoundHistory:
                 rows.append(
                     {
                         "worker": number, "site": lane.site, "seq": k, "step": step.kind, "path": step.path,
-                        "other": step.other, "invoked_ns": invoked, "returned_ns": None if returned >= INF else returned,
+                        "other": step.other, "invoked_ns": invoked,
+                        "returned_ns": None if returned >= INF else returned,
                         "errno": name_of(int(columns.errno[round_number, k])),
                         "value": int(columns.value[round_number, k]), "detail": int(columns.detail[round_number, k]),
                     }

@@ -67,4 +67,4 @@ class Promise:
             return f"within {self.bound.seconds:g} s ({self.bound.name}, {self.bound.origin.value})"
         if self.strength is Strength.UNSUPPORTED:
             return f"unsupported({'|'.join(self.errnos)})"
-        return self.strength.value
+        return str(self.strength.value)

@@ -77,6 +77,9 @@ KINDS: dict[str, Kind] = {
     "sleep": Kind("control", "0", "0"),  # `arg` ns
 }
 LOOKS = frozenset(name for name, kind in KINDS.items() if kind.family == "look")
+_ON_DESCRIPTOR = frozenset(
+    {"close", "fsync", "fdatasync", "fstat_held", "read_held", "scandir_held", "flock", "fcntl_lock"}
+)
 CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read"})
 
 
@@ -119,8 +122,9 @@ class Step:
     @classmethod
     def from_wire(cls, wire: tuple[Any, ...]) -> Step:
         """The inverse of `to_wire`; lists are taken for tuples (JSON)."""
-        *plain, names, then = wire
-        return cls(*plain, names=tuple(names), then=cls.from_wire(tuple(then)) if then else None)
+        kind, path, other, fd, key, version, size, offset, arg, names, then = wire
+        inner = cls.from_wire(tuple(then)) if then else None
+        return cls(kind, path, other, fd, key, version, size, offset, arg, tuple(names), inner)
 
     def __str__(self) -> str:
         """For people: `rename(.t1, 3f…bin)`."""
