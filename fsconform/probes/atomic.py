@@ -1,0 +1,151 @@
+"""Family `atomic`: a name is replaced by rename under readers; one file is moved under looks at both its names.
+
+Rules that keep correct filesystems innocent: reads go to the end of the file, or to the length that fstat of the same
+descriptor gave (a stat by path before the open is short everywhere); a whole old version is stale, not torn; "neither
+name" counts only where the look at the old name came first, on a name that is renamed once.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fsconform.probes.experiment import Experiment, round_witness
+from fsconform.probes.visibility import written
+from fsconform.vocabulary.blocks import SIZES, Content, block_key, block_name
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.errnos import OK, Outcome, classify, name_of
+from fsconform.vocabulary.histories import INF, RoundHistory
+from fsconform.vocabulary.observations import Observation
+from fsconform.vocabulary.programs import Lane, Program
+from fsconform.vocabulary.steps import Step
+
+BARRIER = Step("barrier")
+REPLACEMENTS = {"64k": 6, "1m": 3}
+"""Size axis -> versions that replace the first one in each round."""
+READS = {"64k": 16, "1m": 6}
+PAIRS = 12
+"""Looks at (old name, new name) per round of `atomic.order`."""
+PAUSE_NS = 150_000
+WRONG = (Content.SHORT, Content.LONG, Content.ZERO, Content.FOREIGN, Content.TORN)
+
+
+def replacement(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Experiment:
+    """One writer renames fresh versions over a name while readers at the observing site read it."""
+    cell = cells[0]
+    size, observer = cell.axis("size") or "64k", cell.axis("observer") or "open_read"
+    name = f"atomic-{size}-{observer}-{cell.direction}"
+    key = block_key(salt, name)
+    path = block_name(key)
+    count, length = REPLACEMENTS[size], SIZES[size]
+    prepared: list[Step] = [*written(".t1", key, length, version=1), Step("rename", ".t1", path)]
+    changes: list[Step] = []
+    for version in range(2, count + 2):
+        prepared += written(f".t{version}", key, length, version=version)
+        changes += [Step("rename", f".t{version}", path), Step("sleep", arg=PAUSE_NS)]
+    writer = Lane(cell.acting, (*prepared, BARRIER, Step("sleep", arg=PAUSE_NS), *changes))
+    reads = tuple(Step(observer, path, key=key) for _ in range(READS[size]))
+    readers = tuple(Lane(cell.observing, (BARRIER, *reads)) for _ in range(2))
+    program = Program((writer, *readers), names=(path,))
+    return Experiment(name, program, tuple(cells), _observe_replacement, length * (count + 1))
+
+
+def _reads(history: RoundHistory) -> tuple[npt.NDArray[np.int64], ...]:
+    """errno, value, invoked, returned of all reads, each of the shape (R, reads)."""
+    at = [k for k, step in enumerate(history.program.lanes[1].steps) if step.kind != "barrier"]
+    columns = []
+    for choose in ("errno", "value", "invoked", "returned"):
+        columns.append(np.concatenate([getattr(lane, choose)[:, at] for lane in history.lanes[1:]], axis=1))
+    return tuple(columns)
+
+
+def _observe_replacement(cell: Cell, history: RoundHistory) -> Observation:
+    told, value, invoked, returned = _reads(history)
+    writer = history.lanes[0]
+    renames = [k for k, step in enumerate(history.program.lanes[0].steps) if step.kind == "rename"]
+    published = writer.errno[:, renames[0]] == OK
+    first, last = writer.invoked[:, renames[1]], writer.returned[:, renames[-1]]
+    during = (invoked < last[:, None]) & (returned > first[:, None]) & published[:, None] & (returned < INF)
+    content, version = value & 0xFF, value >> 8
+    latest = _latest(history, renames, invoked)
+    if cell.property_id == "atomic.presence":
+        wrong = (told == errno.ENOENT) & published[:, None]
+        expected = "a name that is replaced by rename is there at every open"
+    else:
+        wrong = (told == OK) & (content != int(Content.EXACT)) & published[:, None]
+        expected = "every read is one whole version"
+    outcomes: Counter[str] = Counter()
+    for number, count in zip(*np.unique(told[told != OK], return_counts=True), strict=True):
+        outcomes[name_of(int(number))] += int(count)
+    good = told == OK
+    for kind in WRONG:
+        outcomes[kind.name.lower()] += int((good & (content == int(kind))).sum())
+    behind = np.where(good & (content == int(Content.EXACT)), np.maximum(latest - version, 0), -1)
+    for age, count in zip(*np.unique(behind[behind >= 0], return_counts=True), strict=True):
+        outcomes["exact" if age == 0 else f"stale by {int(age)} versions"] += int(count)
+    return _rounds(history, wrong.any(axis=1), during.any(axis=1), wrong, told, value, outcomes, expected)
+
+
+def _latest(history: RoundHistory, renames: Sequence[int], invoked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The version whose publish had returned when each read began, shape (R, reads)."""
+    returned = history.lanes[0].returned[:, renames]
+    counts: npt.NDArray[np.int64] = (returned[:, None, :] < invoked[:, :, None]).sum(axis=2)
+    return counts
+
+
+def _rounds(
+    history: RoundHistory, guilty: npt.NDArray[np.bool_], able: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_],
+    told: npt.NDArray[np.int64], value: npt.NDArray[np.int64], outcomes: Counter[str], expected: str,
+) -> Observation:  # fmt: skip
+    informative = int((able | guilty).sum())
+    witness = None
+    if guilty.any():
+        first = int(np.flatnonzero(guilty)[0])
+        read = int(np.flatnonzero(wrong[first])[0])
+        number = int(told[first, read])
+        got = name_of(number) if number != OK else Content(int(value[first, read]) & 0xFF).name.lower()
+        witness = round_witness(history, first, f"expected: {expected}; got: {got}")
+    missing = history.rounds - informative
+    return Observation(
+        attempted=history.rounds, informative=informative, violations=int(guilty.sum()),
+        outcomes={what: count for what, count in outcomes.most_common() if count}, witness=witness,
+        reason=f"{missing} of {history.rounds} rounds had no look during a change" if missing else "",
+    )  # fmt: skip
+
+
+def order(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Experiment:
+    """A file is renamed once, while another site looks at its old name and then at its new one."""
+    cell = cells[0]
+    name = f"order-{cell.direction}"
+    key = block_key(salt, name)
+    path = block_name(key)
+    writer = (*written("old", key, SIZES["4k"]), BARRIER, Step("sleep", arg=PAUSE_NS), Step("rename", "old", path))
+    looks = (Step("stat", "old"), Step("stat", path)) * PAIRS
+    program = Program((Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *looks))), names=(path,))
+    return Experiment(name, program, tuple(cells), _observe_order, SIZES["4k"])
+
+
+def _observe_order(cell: Cell, history: RoundHistory) -> Observation:
+    writer, looks = history.lanes
+    old, new = looks.errno[:, 1::2], looks.errno[:, 2::2]
+    renamed = writer.errno[:, -1] == OK
+    wrong = (old == errno.ENOENT) & (new == errno.ENOENT) & renamed[:, None]
+    able = (looks.invoked[:, 1] < writer.returned[:, -1]) & (looks.returned[:, -1] > writer.invoked[:, -1]) & renamed
+    outcomes: Counter[str] = Counter()
+    outcomes["both"] = int(((old == OK) & (new == OK)).sum())
+    outcomes["old only"] = int(((old == OK) & (new == errno.ENOENT)).sum())
+    outcomes["new only"] = int(((old == errno.ENOENT) & (new == OK)).sum())
+    outcomes["neither"] = int(wrong.sum())
+    for number in np.unique(np.concatenate([old, new])):
+        if classify(int(number)) in (Outcome.OPEN, Outcome.REFUSED):
+            outcomes[name_of(int(number))] = int((old == number).sum() + (new == number).sum())
+    expected = "stat(old) = ENOENT and then stat(new) = ENOENT never happens"
+    return _rounds(history, wrong.any(axis=1), able, wrong, np.maximum(old, new), new * 0, outcomes, expected)
+
+
+BUILDERS = {"atomic.presence": replacement, "atomic.content": replacement, "atomic.order": order}
+"""Property -> what builds the experiment that serves its cells."""

@@ -1,0 +1,31 @@
+"""An experiment in rounds: one program, performed many times in fresh directories, that serves several cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.histories import RoundHistory
+from fsconform.vocabulary.observations import Observation, Witness
+from fsconform.vocabulary.programs import Program
+
+Observe = Callable[[Cell, RoundHistory], Observation]
+"""Pure: what the rounds show about one cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`name` is unique in a plan and names the experiment's directory."""
+
+    name: str
+    program: Program
+    cells: tuple[Cell, ...]
+    observe: Observe
+    extra_bytes: int = 0
+    """Bytes that one round leaves on the filesystem."""
+
+
+def round_witness(history: RoundHistory, round_number: int, story: str) -> Witness:
+    """The events of one round, with the program that made them."""
+    return Witness(history.program.to_json(), tuple(history.events(round_number)), story)
