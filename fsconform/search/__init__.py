@@ -1,1 +1,1 @@
-"""Generated programs that look for an outcome that must not happen."""
+"""Generated programs looking for an outcome that must not happen, and what is made of a find."""

@@ -1,0 +1,78 @@
+"""The hunt: Hypothesis draws programs, the fleet performs them, oracles examine them, finds are reduced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fsconform.search.budgets import Budget
+from fsconform.search.drafts import Draft
+from fsconform.search.drawing import draw_programs
+from fsconform.search.encoding import Ground, decode_draft
+from fsconform.search.finds import make_finding
+from fsconform.search.ledger import Examine, Fault, HaltError, Ledger, Perform, Sight, Stand
+from fsconform.search.stickiness import StickyVerdicts
+from fsconform.search.violations import ViolationError
+from fsconform.vocabulary.findings import Finding, SearchSummary
+
+
+def never() -> bool:
+    """Nobody says stop."""
+    return False
+
+
+def hunt(
+    perform: Perform, examine: Examine, stand: Stand, ground: Ground, seed: int, budget: Budget,
+    stop: Callable[[], bool] = never,
+) -> SearchSummary:  # fmt: skip
+    """Searches until the budget is used up or `stop()`; what it finds is in the summary, never raised.
+
+    `stand` says how an anomaly of a history stands to the promises in force. The same seed draws the same programs,
+    up to the first find. Each fault, that is kind, property and standing, is reported once; the hunt goes on for
+    others. `stop` and the deadline are looked at before every message. What `perform` and `examine` raise passes
+    through.
+    """
+    deadline = time.monotonic() + budget.seconds if budget.seconds is not None else float("inf")
+    return _Hunt(Ledger(perform, examine, stand, seed, stop, deadline), ground, budget).run()
+
+
+@dataclass(slots=True)
+class _Hunt:
+    ledger: Ledger
+    ground: Ground
+    budget: Budget
+    findings: dict[Fault, Finding] = field(default_factory=dict)
+    hunted: int = 0
+    """Rounds of programs drawn while nothing was caught."""
+
+    def run(self) -> SearchSummary:
+        session = 0
+        while not self.used_up():
+            verdicts = self.session()
+            with suppress(ViolationError, HaltError):
+                draw_programs(verdicts.check, self.ledger.seed, session)
+            if verdicts.caught:
+                best = verdicts.best()
+                self.findings[best.fault] = make_finding(self.ledger, best, self.budget)
+            session += 1
+        return self.ledger.summary(tuple(self.findings.values()))
+
+    def session(self) -> StickyVerdicts:
+        """Verdicts for one run of Hypothesis, which ends with its first catch."""
+
+        def attempt(draft: Draft) -> tuple[Sight, ...]:
+            if not verdicts.caught:
+                if self.used_up():
+                    raise HaltError
+                self.hunted += self.budget.message
+            return self.ledger.try_draft(draft, self.budget.message)
+
+        verdicts = StickyVerdicts(
+            lambda data: decode_draft(data, self.ground), attempt, self.findings, patience_s=self.budget.shrinking_s
+        )
+        return verdicts
+
+    def used_up(self) -> bool:
+        return self.ledger.over or (self.budget.rounds is not None and self.hunted >= self.budget.rounds)

@@ -1,0 +1,164 @@
+"""The ledger: performs drafts, has every history examined, and counts what was done."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from fsconform.search.drafts import Draft
+from fsconform.vocabulary.findings import Finding, SearchSummary
+from fsconform.vocabulary.histories import RoundHistory
+from fsconform.vocabulary.programs import Program
+
+Perform = Callable[[Program, int], RoundHistory]
+"""Performs a program for a number of rounds, each in a fresh directory."""
+
+
+class Anomaly(Protocol):
+    """What the search needs to know of one anomaly (`fsconform.oracles.examination`)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def property_id(self) -> str: ...
+    @property
+    def rounds(self) -> Sequence[int]:
+        """Numbers of the rounds that show it."""
+        ...
+
+    @property
+    def story(self) -> str: ...
+
+
+class Examination(Protocol):
+    """What the search needs to know of one examined history."""
+
+    @property
+    def anomalies(self) -> Sequence[Any]: ...
+    @property
+    def contested(self) -> int:
+        """Rounds in which calls of different workers on one name truly overlapped."""
+        ...
+
+    @property
+    def opportunities(self) -> Mapping[str, int]: ...
+    @property
+    def undecided(self) -> int: ...
+
+
+Examine = Callable[[RoundHistory], Examination]
+
+
+class Standing(Enum):
+    """How an anomaly stands to what the profile promises."""
+
+    ALLOWED = "allowed"
+    """Within the bound: no finding."""
+    OBSERVED = "observed"
+    """Nothing is promised: a finding that is neither good nor bad."""
+    BROKEN = "broken"
+    """A promise is broken."""
+
+
+Stand = Callable[[Any, RoundHistory], Standing]
+"""Standing of an anomaly of a (widened) history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What makes two finds the same one."""
+
+    kind: str
+    property_id: str
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A fault seen in one message: a violation is a proof, so one round of it decides."""
+
+    fault: Fault
+    story: str
+    draft: Draft
+    history: RoundHistory
+    """As measured, not widened."""
+    shown: tuple[int, ...]
+    """Rounds that show it, ascending."""
+
+    @property
+    def rate(self) -> float:
+        """Share of the rounds of this message that show it."""
+        return len(self.shown) / max(1, self.history.rounds)
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """The events of the first round that shows it."""
+        return tuple(self.history.events(self.shown[0]))
+
+
+class HaltError(BaseException):
+    """The budget is used up or somebody said stop. No `Exception`: Hypothesis must not take it for a failure."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Performs, examines, counts. `stop` is asked before every message; `deadline` is on `time.monotonic`, seconds."""
+
+    perform: Perform
+    examine: Examine
+    stand: Stand
+    seed: int
+    stop: Callable[[], bool]
+    deadline: float
+    began: float = field(default_factory=time.monotonic)
+    programs: int = 0
+    rounds: int = 0
+    contested: int = 0
+    operations: int = 0
+    undecided: int = 0
+    opportunities: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def over(self) -> bool:
+        """Whether no further message may be sent."""
+        return self.stop() or time.monotonic() >= self.deadline
+
+    def try_draft(self, draft: Draft, rounds: int) -> tuple[Sight, ...]:
+        """One message: everything it shows that is not allowed. Raises HaltError instead of beginning late."""
+        if self.over:
+            raise HaltError
+        history = self.perform(draft.program(self.seed), rounds)
+        widened = history.widened()
+        examination = self.examine(widened)
+        self._count(history, examination)
+        sights: dict[Fault, Sight] = {}
+        for anomaly in examination.anomalies:
+            standing = self.stand(anomaly, widened)
+            if standing is Standing.ALLOWED or not len(anomaly.rounds):
+                continue
+            fault = Fault(anomaly.kind, anomaly.property_id, standing)
+            earlier = sights[fault].shown if fault in sights else ()
+            shown = tuple(sorted({*earlier, *map(int, anomaly.rounds)}))
+            story = sights[fault].story if earlier and earlier[0] == shown[0] else anomaly.story
+            sights[fault] = Sight(fault, story, draft, history, shown)
+        return tuple(sights.values())
+
+    def _count(self, history: RoundHistory, examination: Examination) -> None:
+        self.programs += 1
+        self.rounds += history.rounds
+        self.contested += examination.contested
+        self.operations += history.rounds * sum(
+            step.kind != "barrier" for lane in history.program.lanes for step in lane.steps
+        )
+        self.undecided += examination.undecided
+        self.opportunities.update(examination.opportunities)
+
+    def summary(self, findings: tuple[Finding, ...]) -> SearchSummary:
+        """What was done since the ledger was opened."""
+        return SearchSummary(
+            self.programs, self.rounds, self.contested, self.operations, time.monotonic() - self.began,
+            self.undecided, dict(self.opportunities), findings,
+        )  # fmt: skip

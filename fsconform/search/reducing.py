@@ -1,0 +1,144 @@
+"""Reducing a program that fails only sometimes, without letting it fail more rarely.
+
+Delta debugging (Zeller & Hildebrandt 2002) over phases, workers, names and moves, where every question "does it still
+fail?" is answered by a sample whose size follows from the failure rate of the program at hand, and a smaller program
+is taken only if it keeps at least a quarter of that rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from fsconform.search.drafts import Act, Draft, Move, Phase
+
+KEEP = 0.25
+"""Share of the failure rate that a step of the reduction must keep."""
+ENOUGH = 3
+"""Failing rounds that settle a rate."""
+MOST_ROUNDS = 1024
+"""Rounds spent on one candidate at most."""
+
+Count = Callable[[Draft, int], tuple[int, int]]
+"""Performs a draft for about so many rounds; (failing rounds, rounds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The smallest draft found and the share of its rounds that failed while it was judged."""
+
+    draft: Draft
+    rate: float
+
+
+def reduce_draft(draft: Draft, count: Count, over: Callable[[], bool], message: int, bare: bool = False) -> Reduced:
+    """The smallest draft that still fails often enough. Ends early, with the best so far, where `over()`.
+
+    `message`: rounds performed at once. `bare`: whether an exclusive create may lose its write (only where contents
+    are not what failed).
+    """
+    best = _measure(draft, count, over, message)
+    refused: set[Draft] = set()
+    shrinking = True
+    while shrinking and not over():
+        shrinking = False
+        for candidate in smaller_drafts(best.draft, bare):
+            if over():
+                break
+            if candidate in refused:
+                continue
+            rate = _rate(candidate, best.rate, count, over, message)
+            if rate is None:
+                refused.add(candidate)
+                continue
+            best, shrinking = Reduced(candidate, rate), True
+            break
+    return _amplify(best, count, over, message)
+
+
+def _measure(draft: Draft, count: Count, over: Callable[[], bool], message: int) -> Reduced:
+    """A fresh estimate: the message that found the failure was chosen for it and says too much."""
+    failures = rounds = 0
+    while failures < 2 * ENOUGH and rounds < MOST_ROUNDS // 2 and not over():
+        failed, done = count(draft, message)
+        failures, rounds = failures + failed, rounds + done
+    return Reduced(draft, max(failures, 0.5) / max(rounds, 1))
+
+
+def _rate(
+    draft: Draft, rate: float, count: Count, over: Callable[[], bool], message: int, keep: float = KEEP
+) -> float | None:
+    """The failure rate of a candidate, None where it does not keep its share of `rate`."""
+    floor = rate * keep
+    limit = min(MOST_ROUNDS, max(message, math.ceil(ENOUGH / floor)))
+    needed = max(1, min(ENOUGH, round(rate * limit / 2)))
+    failures = rounds = 0
+    while rounds < limit and not over():
+        failed, done = count(draft, message)
+        failures, rounds = failures + failed, rounds + done
+        if failures >= needed and failures >= floor * rounds:
+            return failures / rounds
+    return None
+
+
+def _amplify(best: Reduced, count: Count, over: Callable[[], bool], message: int) -> Reduced:
+    """Opens become watches where that at least doubles the rate: a watch does not miss a short fault."""
+    if best.rate >= 0.5:
+        return best
+    for candidate in _with_a_watch(best.draft):
+        if over():
+            break
+        rate = _rate(candidate, best.rate, count, over, message, keep=2.0)
+        if rate is not None:
+            return Reduced(candidate, rate)
+    return best
+
+
+def smaller_drafts(draft: Draft, bare: bool = False) -> Iterator[Draft]:
+    """Candidates, the boldest first: without a phase, worker, name, a worker's part of a phase, a move; phases
+    joined; exclusive creates without their write (`bare`). Never a draft without moves."""
+    for phases in _candidates(draft):
+        busy = tuple(phase for phase in phases if any(phase))
+        if busy and busy != draft.phases:
+            yield replace(draft, phases=busy)
+    if bare and any(move.act is Act.EXCL for move in draft.moves):
+        yield _mapped(draft, lambda move: Move(Act.CLAIM, move.name) if move.act is Act.EXCL else move)
+
+
+def _candidates(draft: Draft) -> Iterator[tuple[Phase, ...]]:
+    phases, workers = draft.phases, range(len(draft.sites))
+    if len(phases) > 1:
+        for place in range(len(phases)):
+            yield phases[:place] + phases[place + 1 :]
+    for worker in workers:
+        yield tuple(_with_part(phase, worker, ()) for phase in phases)
+    for name in draft.names:
+        yield tuple(tuple(tuple(m for m in part if m.name != name) for part in phase) for phase in phases)
+    for place in range(len(phases) - 1):
+        joined = tuple(a + b for a, b in zip(phases[place], phases[place + 1], strict=True))
+        yield (*phases[:place], joined, *phases[place + 2 :])
+    for place, phase in enumerate(phases):
+        for worker in workers:
+            part = phase[worker]
+            if len(part) > 1:
+                yield (*phases[:place], _with_part(phase, worker, ()), *phases[place + 1 :])
+            for number in range(len(part)):
+                rest = part[:number] + part[number + 1 :]
+                yield (*phases[:place], _with_part(phase, worker, rest), *phases[place + 1 :])
+
+
+def _with_part(phase: Phase, worker: int, part: tuple[Move, ...]) -> Phase:
+    return (*phase[:worker], part, *phase[worker + 1 :])
+
+
+def _mapped(draft: Draft, change: Callable[[Move], Move]) -> Draft:
+    return replace(
+        draft, phases=tuple(tuple(tuple(change(m) for m in part) for part in phase) for phase in draft.phases)
+    )
+
+
+def _with_a_watch(draft: Draft) -> Iterator[Draft]:
+    for name in draft.names:
+        if Move(Act.OPEN, name) in draft.moves:
+            yield _mapped(draft, lambda m, n=name: Move(Act.WATCH, n) if m == Move(Act.OPEN, n) else m)  # type: ignore[misc]
