@@ -124,8 +124,8 @@ class _Contest:
         order = np.argsort(self.invoked, axis=1)
         invoked = np.take_along_axis(self.invoked, order, axis=1)
         returned = np.take_along_axis(self.returned, order, axis=1)
-        overlapping = (np.maximum.accumulate(returned, axis=1)[:, :-1] >= invoked[:, 1:]).any(axis=1)
-        result: Bools = overlapping & ~self.absent.any(axis=1)
+        overlap = np.maximum.accumulate(returned, axis=1)[:, :-1] >= invoked[:, 1:]
+        result: Bools = np.asarray(overlap.any(axis=1)) & ~self.absent.any(axis=1)
         return result
 
 

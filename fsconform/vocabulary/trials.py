@@ -47,7 +47,9 @@ class Trial:
     tight_ns: int = 1_000_000
     """How long to look without a pause right after the change."""
     until_ns: int = 0
-    """How long after the change to keep looking, sparsely after the first hit."""
+    """How long after the change to keep looking after a hit, sparsely (a later miss is a flicker)."""
+    give_up_ns: int = 0
+    """How long after the change to wait for the first hit; 0: no longer than `until_ns`."""
     single_shot_ns: int | None = None
     """Look once only, this long after the change was seen to have returned, instead of watching."""
     before_look: tuple[Step, ...] = ()
