@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from fsconform.search.budgets import Budget
 from fsconform.search.drafts import Draft
 from fsconform.search.encoding import ENCODING
-from fsconform.search.ledger import HaltError, Ledger, Sight, Standing
+from fsconform.search.ledger import HaltError, Ledger, Sight
+from fsconform.search.promises import Standing
 from fsconform.search.reducing import reduce_draft
 from fsconform.vocabulary.findings import Finding
 from fsconform.vocabulary.observations import Witness

@@ -12,7 +12,7 @@ from fsconform.search.drafts import Draft
 from fsconform.search.drawing import draw_programs
 from fsconform.search.encoding import Ground, decode_draft
 from fsconform.search.finds import make_finding
-from fsconform.search.ledger import Examine, Fault, HaltError, Ledger, Perform, Sight, Stand
+from fsconform.search.ledger import Examine, Fault, HaltError, Ledger, Perform, Rule, Sight
 from fsconform.search.stickiness import StickyVerdicts
 from fsconform.search.violations import ViolationError
 from fsconform.vocabulary.findings import Finding, SearchSummary
@@ -24,18 +24,18 @@ def never() -> bool:
 
 
 def hunt(
-    perform: Perform, examine: Examine, stand: Stand, ground: Ground, seed: int, budget: Budget,
+    perform: Perform, examine: Examine, rule: Rule, ground: Ground, seed: int, budget: Budget,
     stop: Callable[[], bool] = never,
 ) -> SearchSummary:  # fmt: skip
     """Searches until the budget is used up or `stop()`; what it finds is in the summary, never raised.
 
-    `stand` says how an anomaly of a history stands to the promises in force. The same seed draws the same programs,
-    up to the first find. Each fault, that is kind, property and standing, is reported once; the hunt goes on for
-    others. `stop` and the deadline are looked at before every message. What `perform` and `examine` raise passes
-    through.
+    `rule` holds an anomaly of a widened history against the promises in force (`promises.rule`). The same seed draws
+    the same programs, up to the first find. Each fault, that is kind, property and standing, is reported once; the
+    hunt goes on for others. `stop` and the deadline are looked at before every message. What `perform` and `examine`
+    raise passes through.
     """
     deadline = time.monotonic() + budget.seconds if budget.seconds is not None else float("inf")
-    return _Hunt(Ledger(perform, examine, stand, seed, stop, deadline), ground, budget).run()
+    return _Hunt(Ledger(perform, examine, rule, seed, stop, deadline), ground, budget).run()
 
 
 @dataclass(slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from fsconform.oracles.anomalies import Anomaly, Examination
 from fsconform.search.drafts import Draft
+from fsconform.search.promises import Ruling, Standing
 from fsconform.vocabulary.findings import Finding, SearchSummary
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Program
@@ -18,54 +19,10 @@ Perform = Callable[[Program, int], RoundHistory]
 """Performs a program for a number of rounds, each in a fresh directory."""
 
 
-class Anomaly(Protocol):
-    """What the search needs to know of one anomaly (`fsconform.oracles.examination`)."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def property_id(self) -> str: ...
-    @property
-    def rounds(self) -> Sequence[int]:
-        """Numbers of the rounds that show it."""
-        ...
-
-    @property
-    def story(self) -> str: ...
-
-
-class Examination(Protocol):
-    """What the search needs to know of one examined history."""
-
-    @property
-    def anomalies(self) -> Sequence[Any]: ...
-    @property
-    def contested(self) -> int:
-        """Rounds in which calls of different workers on one name truly overlapped."""
-        ...
-
-    @property
-    def opportunities(self) -> Mapping[str, int]: ...
-    @property
-    def undecided(self) -> int: ...
-
-
 Examine = Callable[[RoundHistory], Examination]
-
-
-class Standing(Enum):
-    """How an anomaly stands to what the profile promises."""
-
-    ALLOWED = "allowed"
-    """Within the bound: no finding."""
-    OBSERVED = "observed"
-    """Nothing is promised: a finding that is neither good nor bad."""
-    BROKEN = "broken"
-    """A promise is broken."""
-
-
-Stand = Callable[[Any, RoundHistory], Standing]
-"""Standing of an anomaly of a (widened) history."""
+"""Examines a widened history."""
+Rule = Callable[[Anomaly, RoundHistory], Ruling]
+"""Holds an anomaly of a widened history against the promises in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +51,11 @@ class Sight:
         """Share of the rounds of this message that show it."""
         return len(self.shown) / max(1, self.history.rounds)
 
+    def joined(self, other: Sight) -> Sight:
+        """Both sights of one message; the story is that of the earlier round."""
+        first = min(self, other, key=lambda sight: sight.shown[0])
+        return replace(first, shown=tuple(sorted({*self.shown, *other.shown})))
+
     def events(self) -> tuple[dict[str, Any], ...]:
         """The events of the first round that shows it."""
         return tuple(self.history.events(self.shown[0]))
@@ -109,7 +71,7 @@ class Ledger:
 
     perform: Perform
     examine: Examine
-    stand: Stand
+    rule: Rule
     seed: int
     stop: Callable[[], bool]
     deadline: float
@@ -136,14 +98,12 @@ class Ledger:
         self._count(history, examination)
         sights: dict[Fault, Sight] = {}
         for anomaly in examination.anomalies:
-            standing = self.stand(anomaly, widened)
-            if standing is Standing.ALLOWED or not len(anomaly.rounds):
+            ruling = self.rule(anomaly, widened)
+            if not ruling.rounds:
                 continue
-            fault = Fault(anomaly.kind, anomaly.property_id, standing)
-            earlier = sights[fault].shown if fault in sights else ()
-            shown = tuple(sorted({*earlier, *map(int, anomaly.rounds)}))
-            story = sights[fault].story if earlier and earlier[0] == shown[0] else anomaly.story
-            sights[fault] = Sight(fault, story, draft, history, shown)
+            fault = Fault(anomaly.kind, anomaly.property_id, ruling.standing)
+            sight = Sight(fault, anomaly.story, draft, history, ruling.rounds)
+            sights[fault] = sights[fault].joined(sight) if fault in sights else sight
         return tuple(sights.values())
 
     def _count(self, history: RoundHistory, examination: Examination) -> None:
