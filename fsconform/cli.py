@@ -1,1 +1,208 @@
-"""The command line."""
+"""The command line: `fsconform COMMAND`. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fsconform import __version__
+from fsconform.vocabulary.errors import FsconformError
+from fsconform.vocabulary.verdicts import EXIT_CANNOT_TEST, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_KEPT, EXIT_WORDS
+
+app = typer.Typer(
+    name="fsconform",
+    help="Find out what several clients see of each other on a shared filesystem, and whether that is what it promises.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+profile_app = typer.Typer(help="Profiles: what a kind of filesystem promises.", no_args_is_help=True)
+lab_app = typer.Typer(help="Labs: filesystems to practise on.", no_args_is_help=True)
+app.add_typer(profile_app, name="profile")
+app.add_typer(lab_app, name="lab")
+
+Sites = Annotated[list[str] | None, typer.Option("--site", "-s", help="One more site; may be given several times.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fsconform {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+@app.command()
+def run(
+    mount: Annotated[str | None, typer.Argument(help="A mount path, or any other site.", show_default=False)] = None,
+    site: Sites = None,
+    profile: Annotated[str | None, typer.Option(help="Hold against this profile (name or file).")] = None,
+    budget: Annotated[str, typer.Option(help="quick, standard, thorough, or a duration such as 30m.")] = "quick",
+    expression: Annotated[str, typer.Option("-k", help="Only cells whose id fits, e.g. 'visibility and not scandir'.")] = "",
+    cell: Annotated[list[str] | None, typer.Option(help="Only this cell (its id); may be given several times.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the search; a run prints its own.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Directory for the report (default: below ./reports).")] = None,
+    search: Annotated[bool, typer.Option(help="Search with generated programs besides the cells.")] = True,
+    step_deadline: Annotated[float, typer.Option(help="Seconds after which a step counts as hung.")] = 30.0,
+) -> None:
+    """Measure what the sites see of each other and judge it. Ends with 0 kept, 1 violated, 2 could not test,
+    3 fault of fsconform, 4 inconclusive, 130 interrupted."""
+    from fsconform.run.options import Options
+
+    sites = ([mount] if mount else []) + list(site or [])
+    chosen: dict[str, Any] = {} if seed is None else {"seed": seed}
+    options = Options(
+        tuple(sites), profile, budget, expression=expression, cell_ids=tuple(cell or ()),
+        search=search and not cell, step_deadline_s=step_deadline, **chosen,
+    )  # fmt: skip
+    _enter_namespace_for_labs(sites)
+    _end(_conform(options, report))
+
+
+def _conform(options: Any, report: Path | None) -> int:
+    from fsconform.report.console import print_report
+    from fsconform.report.progress import live_progress
+    from fsconform.report.writing import report_directory, write_report
+    from fsconform.run.conduct import conduct
+
+    with live_progress() as progress:
+        record = conduct(options, progress)
+    written = write_report(record, report or report_directory(record, Path("reports")))
+    print_report(record, written)
+    return record.exit_status
+
+
+def _end(status: int) -> None:
+    typer.echo(f"exit status {status} ({EXIT_WORDS[status]})")
+    raise typer.Exit(status)
+
+
+def _enter_namespace_for_labs(sites: list[str]) -> None:
+    """Without root, labs are mounted inside a user namespace: the whole command is begun again there."""
+    if any(text.startswith("lab=") for text in sites):
+        from fsconform.lab.namespaces import enter_if_unprivileged
+
+        enter_if_unprivileged()
+
+
+@app.command()
+def cells(
+    budget: Annotated[str, typer.Option(help="quick, standard or thorough.")] = "quick",
+    sites: Annotated[int, typer.Option(help="How many sites.", min=1, max=26)] = 2,
+) -> None:
+    """List the cells of a budget."""
+    from fsconform.run.table import parse_budget, rows
+    from fsconform.vocabulary.sites import LETTERS
+
+    for row in rows(parse_budget(budget).tier, LETTERS[:sites]):
+        typer.echo(row.cell.id)
+
+
+@app.command()
+def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]) -> None:
+    """Say what these sites are, how they relate, what they can do and what they cannot show."""
+    from fsconform.run.doctor import examine, print_examination
+
+    _enter_namespace_for_labs(sites)
+    print_examination(examine(sites))
+
+
+@app.command()
+def clean(mount: Annotated[str, typer.Argument(help="The directory that was tested.")]) -> None:
+    """Remove what earlier runs left behind: only directories that carry our marker."""
+    from fsconform.run.directory import clean as clean_up
+
+    removals = clean_up(mount)
+    if not removals:
+        typer.echo(f"{mount}: nothing of ours is there")
+    for removal in removals:
+        typer.echo(f"{removal.path}: {removal.state}")
+        for line in removal.stays:
+            typer.echo(f"  {line}")
+    if any(removal.left_behind for removal in removals):
+        raise typer.Exit(EXIT_CANNOT_TEST)
+
+
+@profile_app.command("list")
+def profile_list() -> None:
+    """The profiles that come with fsconform."""
+    from fsconform.judging.contracts import list_profiles
+
+    typer.echo(list_profiles())
+
+
+@profile_app.command("show")
+def profile_show(name: Annotated[str, typer.Argument(help="Name or file.")]) -> None:
+    """Everything one profile promises, with its sources."""
+    from fsconform.judging.contracts import show_profile
+
+    typer.echo(show_profile(name))
+
+
+@profile_app.command("check")
+def profile_check(file: Annotated[str, typer.Argument(help="Name or file.")]) -> None:
+    """Read a profile strictly and say whether every cell is covered."""
+    from fsconform.judging.contracts import check_profile
+
+    typer.echo(check_profile(file))
+
+
+@profile_app.command("diff")
+def profile_diff(first: str, second: str) -> None:
+    """Two contracts side by side."""
+    from fsconform.judging.contracts import diff_profiles
+
+    typer.echo(diff_profiles(first, second))
+
+
+@lab_app.command("list")
+def lab_list() -> None:
+    """Emulated filesystems, and the defects that can be switched on in them."""
+    from fsconform.lab.spec import describe_labs
+
+    typer.echo(describe_labs())
+
+
+@lab_app.command("up")
+def lab_up(
+    preset: Annotated[str, typer.Argument(help="PRESET[,key[=value]...], e.g. 3fs-fuse or strict,mutant=NAME.")],
+    directory: Annotated[Path, typer.Argument(help="An empty directory; mounts appear below it.")],
+) -> None:
+    """Mount an emulated filesystem and keep it until Ctrl-C."""
+    from fsconform.lab.standing import keep_up
+
+    keep_up(preset, directory)
+
+
+def main() -> None:
+    """Entry point: errors of the user become one message and the right exit status, never a traceback."""
+    try:
+        app(standalone_mode=True)
+    except FsconformError as error:
+        typer.echo(f"fsconform: {error}", err=True)
+        typer.echo(f"exit status {error.status} ({EXIT_WORDS[error.status]})", err=True)
+        sys.exit(error.status)
+    except KeyboardInterrupt:
+        typer.echo(f"exit status {EXIT_INTERRUPTED} ({EXIT_WORDS[EXIT_INTERRUPTED]})", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:  # whatever it is, it is ours, and the user must learn how to report it
+        import traceback
+
+        traceback.print_exc()
+        typer.echo(f"fsconform: this is a fault of fsconform, please report it: {error!r}", err=True)
+        typer.echo(f"exit status {EXIT_FAULT} ({EXIT_WORDS[EXIT_FAULT]})", err=True)
+        sys.exit(EXIT_FAULT)
+
+
+__all__ = ["EXIT_KEPT", "app", "main"]
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+# fsconform. `make conform` measures, `make test` tests; everything else is in `make help`.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.stamp
+DEV    := $(VENV)/.stamp-dev
+
+MOUNT   ?=
+SITES   ?=
+PROFILE ?=
+BUDGET  ?= quick
+SEED    ?=
+TESTS   ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup conform test lint bench soak lab-deps clean
+
+help: ## say what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@echo
+	@echo 'make conform                              two clients of an emulated 3FS, held against what 3FS promises'
+	@echo 'make conform MOUNT=/mnt/x                 one mount, several processes'
+	@echo 'make conform MOUNT=/mnt/x SITES="/mnt/y"  two mounts of one filesystem'
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo 'no venv: apt-get install python3-venv'; exit 2; }
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP) ## make the virtual environment and install fsconform into it
+
+# make ends with 2 for any failure, so the last line printed says the status; automation calls `fsconform run`.
+conform: $(STAMP) ## measure and judge: [MOUNT=..] [SITES=".."] [PROFILE=..] [BUDGET=..] [SEED=..]
+	@$(BIN)/fsconform run $(or $(MOUNT),lab=3fs-fuse) $(foreach site,$(SITES),--site '$(site)') \
+	    $(if $(PROFILE),--profile '$(PROFILE)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)')
+
+test: $(DEV) ## run the tests: [TESTS=tests/lab]
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(DEV) ## style, types, directions of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV) ## performance targets, as ratios within one run
+	$(BIN)/python -m bench.worker_loop
+	$(BIN)/python -m bench.oracles
+
+soak: $(DEV) ## 20 quick runs each on ext4 and tmpfs: none violated, none inconclusive
+	$(BIN)/python -m bench.soak
+
+lab-deps: ## install what the labs need (Debian; needs root)
+	apt-get install --yes --no-install-recommends fuse3 util-linux
+
+clean: ## remove what was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,108 @@
+"""The plan of a run: which trials and experiments its cells need, and how long its window is open."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fsconform.probes.catalogue import TRIALS, experiments
+from fsconform.probes.cures import cure_trials, shot_trials
+from fsconform.probes.experiment import Experiment
+from fsconform.probes.latency import WATCH
+from fsconform.run.table import Budget, Row
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.promises import Promise, Strength
+from fsconform.vocabulary.trials import Trial
+
+TRIALS_DIRECTORY = "w"
+ROUNDS_DIRECTORY = "x"
+SEARCH_DIRECTORY = "s"
+MARGIN_S = 0.25
+"""How much longer than bound and slack a name is watched, so that the deciding look can be begun."""
+FLICKER_S = 1.0
+"""How long a guaranteed name is looked at again after it was seen."""
+PAGE_BYTES = 4096
+
+Promises = Mapping[str, Promise]
+"""Cell id -> what the profile promises for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The latency trials of one direction and age: performed by one pair of workers."""
+
+    direction: str
+    age: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a window performs."""
+
+    batches: tuple[Batch, ...]
+    experiments: tuple[Experiment, ...]
+    directories: tuple[str, ...]
+    """Directories, below the run's, that must exist before the batches begin (parents first)."""
+    window_s: float
+    """From first prime to last look."""
+    needed_bytes: int
+    needed_files: int
+
+
+def slack_s(promise: Promise) -> float:
+    """The slack of a bound before any look was measured: 20 ms + 1 % of N, or what the profile says."""
+    return promise.slack_s if promise.slack_s is not None else 0.02 + 0.01 * promise.bound_s
+
+
+def window_seconds(budget: Budget, promises: Sequence[Promise]) -> float:
+    """The budget's own length plus the longest promised bound in play and its slack."""
+    bounds = [promise for promise in promises if promise.strength is Strength.WITHIN]
+    return budget.seconds + max((promise.bound_s + slack_s(promise) for promise in bounds), default=0.0)
+
+
+def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], budget: Budget, salt: str) -> Plan:
+    """Turn cells into trials and experiments. Pure; `salt` makes block names unique to the run."""
+    window_s = window_seconds(budget, [promises[row.cell.id] for row in rows])
+    groups: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    directories = [TRIALS_DIRECTORY, ROUNDS_DIRECTORY, SEARCH_DIRECTORY]
+    latency = [row for row in rows if row.cell.property_id in TRIALS]
+    for index, row in enumerate(latency):
+        cell, base = row.cell, f"{TRIALS_DIRECTORY}/{index}"
+        directories.append(base)
+        trials = _cell_trials(row, promises[cell.id], budget, window_s, base, salt)
+        groups[cell.direction, cell.axis("age") or "fresh"] += trials
+    batches = tuple(Batch(direction, age, _interleaved(trials)) for (direction, age), trials in groups.items())
+    rounds = experiments([row.cell for row in rows], letters, salt)
+    count = sum(len(batch.trials) for batch in batches)
+    return Plan(
+        batches,
+        tuple(rounds),
+        tuple(directories),
+        window_s,
+        needed_bytes=4 * PAGE_BYTES * count + sum(e.extra_bytes * 2 * budget.rounds for e in rounds),
+        needed_files=4 * count + 8 * budget.rounds * len(rounds),
+    )
+
+
+def _maker(cell: Cell, base: str, salt: str) -> Callable[[int], Trial]:
+    return lambda number: TRIALS[cell.property_id](cell, number, f"{base}/{number}", salt)
+
+
+def _cell_trials(row: Row, promise: Promise, budget: Budget, window_s: float, base: str, salt: str) -> list[Trial]:
+    make = _maker(row.cell, base, salt)
+    bounded = promise.strength is Strength.WITHIN
+    watched_s = promise.bound_s + slack_s(promise) + MARGIN_S if bounded else FLICKER_S
+    until_ns, give_up_ns = int(watched_s * 1e9), int(max(watched_s, window_s - 2.0) * 1e9)
+    count = budget.trials_for(promise.strength)
+    trials = [replace(make(number), label=WATCH, until_ns=until_ns, give_up_ns=give_up_ns) for number in range(count)]
+    if row.cures and promise.strength is not Strength.GUARANTEED:
+        trials += cure_trials(make, len(trials))
+        trials += shot_trials(make, len(trials), min(promise.bound_s * 1.2 if bounded else 4.0, window_s - 2.0))
+    return trials
+
+
+def _interleaved(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Cells in turn, so that a disturbance of a few milliseconds does not hit one cell alone."""
+    return tuple(sorted(trials, key=lambda trial: (trial.number, trial.cell.id)))

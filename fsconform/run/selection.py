@@ -1,0 +1,90 @@
+"""Choosing cells: by id, or by an expression over the words of their ids (`visibility and not open_read`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from fsconform.run.table import Row
+from fsconform.vocabulary.errors import CannotTestError, unknown
+
+_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+
+
+def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = "") -> list[Row]:
+    """The rows with one of these ids (all, where none is given) that the expression holds for.
+
+    Raises CannotTestError for an unknown id, an expression that cannot be read, or when nothing is left.
+    """
+    known = {row.cell.id: row for row in rows}
+    for cell_id in cell_ids:
+        if cell_id not in known:
+            raise unknown("cell", cell_id, known)
+    chosen = [known[cell_id] for cell_id in cell_ids] if cell_ids else list(rows)
+    if expression:
+        chosen = [row for row in chosen if matches(expression, row.cell.id)]
+        if not chosen:
+            raise CannotTestError(f"-k {expression!r} selects none of {len(rows)} cells; `fsconform cells` lists them")
+    return chosen
+
+
+def matches(expression: str, text: str) -> bool:
+    """Whether an expression of substrings, `and`, `or`, `not` and parentheses holds for `text`.
+
+    Raises CannotTestError where it cannot be read.
+    """
+    tokens = _TOKEN.findall(expression)
+    reader = _Reader(tokens, text.lower(), expression)
+    value = reader.disjunction()
+    reader.expect_end()
+    return value
+
+
+class _Reader:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, tokens: Sequence[str], text: str, expression: str) -> None:
+        self._tokens: Iterator[str] = iter(tokens)
+        self._text, self._expression = text, expression
+        self._next: str | None = next(self._tokens, None)
+
+    def _take(self) -> str:
+        token, self._next = self._next, next(self._tokens, None)
+        if token is None:
+            raise CannotTestError(f"-k {self._expression!r} ends too early; example: 'visibility and not open_read'")
+        return token
+
+    def expect_end(self) -> None:
+        """Raises CannotTestError where something is left over."""
+        if self._next is not None:
+            raise CannotTestError(
+                f"-k {self._expression!r}: {self._next!r} is not expected; join words with and, or, not"
+            )
+
+    def disjunction(self) -> bool:
+        """`a or b`."""
+        value = self._conjunction()
+        while self._next == "or":
+            self._take()
+            value = self._conjunction() or value
+        return value
+
+    def _conjunction(self) -> bool:
+        value = self._factor()
+        while self._next == "and":
+            self._take()
+            value = self._factor() and value
+        return value
+
+    def _factor(self) -> bool:
+        token = self._take()
+        if token == "not":
+            return not self._factor()
+        if token == "(":
+            value = self.disjunction()
+            if self._take() != ")":
+                raise CannotTestError(f"-k {self._expression!r}: a parenthesis is not closed")
+            return value
+        if token in (")", "and", "or"):
+            raise CannotTestError(f"-k {self._expression!r}: {token!r} is not expected here")
+        return token.lower() in self._text

@@ -1,0 +1,215 @@
+"""One shared window in which everything waits.
+
+All latency trials are primed and changed at the start and then swept until their bounds have passed; races and the
+search run inside that waiting time, on workers of their own. Nothing is removed before the window closes, except what
+a finished experiment made in its own directory, which is no ancestor of a name that is being waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fsconform.fleet.fleet import Fleet, PendingTrials
+from fsconform.probes.experiment import Experiment
+from fsconform.probes.latency import observe as observe_trials
+from fsconform.run.crew import Crew
+from fsconform.run.plan import ROUNDS_DIRECTORY, Plan
+from fsconform.run.progress import Progress
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.errors import CannotTestError, FsconformError
+from fsconform.vocabulary.findings import SearchSummary
+from fsconform.vocabulary.histories import LaneColumns, RoundHistory
+from fsconform.vocabulary.observations import Observation
+from fsconform.vocabulary.trials import TrialResult
+
+MESSAGE_ROUNDS = 55
+"""Rounds per message of an experiment: two messages are `quick`'s first batch."""
+PATIENCE = 6
+"""How many times the planned rounds an experiment may take to gather its informative ones."""
+SETTLE_S = 0.08
+"""Pause between making files and priming: more than a server's timestamp tick (10 ms on usual kernels)."""
+GRACE_S = 10.0
+
+Hunt = Callable[[float, Callable[[], bool]], SearchSummary]
+"""(seconds, stop) -> what the search found."""
+
+
+@dataclass(slots=True)
+class Measured:
+    """What a window gave."""
+
+    observations: dict[str, Observation] = field(default_factory=dict)
+    histories: dict[str, RoundHistory] = field(default_factory=dict)
+    """Cell id -> rounds of its experiment, of cells with violations."""
+    search: SearchSummary = field(default_factory=SearchSummary)
+    operations: int = 0
+    interrupted: bool = False
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Window:
+    """Performs a plan. `target` is the number of informative rounds an experiment is to gather."""
+
+    fleet: Fleet
+    crew: Crew
+    plan: Plan
+    progress: Progress
+    planned_rounds: int
+    target: int
+    rested_s: float
+    hunt: Hunt | None
+    hunt_s: float
+    closes: float = 0.0
+    opened: float = 0.0
+    measured: Measured = field(default_factory=Measured)
+
+    def perform(self) -> Measured:
+        """Run the window to its end, or to Ctrl-C; what was measured by then is returned in either case."""
+        pending: list[tuple[PendingTrials, Sequence[Cell]]] = []
+        try:
+            pending = self._start_batches()
+            self.opened = time.monotonic()
+            self.closes = self.opened + self.plan.window_s
+            self._run_experiments()
+            self._run_search()
+            self._wait(pending)
+        except KeyboardInterrupt:
+            self.measured.interrupted = True
+            self.fleet.halt()
+        self._collect(pending)
+        self.progress.done()
+        return self.measured
+
+    # ------------------------------------------------------------------ latency
+
+    def _start_batches(self) -> list[tuple[PendingTrials, Sequence[Cell]]]:
+        pending = []
+        if self.plan.batches:
+            count = sum(len(batch.trials) for batch in self.plan.batches)
+            self.progress.phase(f"making {count:,} files and directories, then priming and changing each")
+        for batch in self.plan.batches:
+            actor, observer = self.crew.pairs[batch.direction, batch.age]
+            settle_s = self.rested_s if batch.age == "settled" else SETTLE_S
+            cells = list(dict.fromkeys(trial.cell for trial in batch.trials))
+            pending.append((self.fleet.start_trials(actor, observer, batch.trials, settle_s=settle_s), cells))
+        return pending
+
+    def _wait(self, pending: Sequence[tuple[PendingTrials, Sequence[Cell]]]) -> None:
+        while any(not trials.done() for trials, _ in pending):
+            elapsed = time.monotonic() - self.opened
+            if elapsed > self.plan.window_s + self.rested_s + GRACE_S:
+                self.measured.faults.append("latency trials did not end with the window")
+                self.fleet.halt()
+                return
+            self._show_waiting(elapsed)
+            time.sleep(0.2)
+
+    def _show_waiting(self, elapsed: float) -> None:
+        self.progress.waiting("caches to forget what they were told", elapsed, self.plan.window_s)
+
+    def _collect(self, pending: Sequence[tuple[PendingTrials, Sequence[Cell]]]) -> None:
+        by_cell: dict[str, list[TrialResult]] = defaultdict(list)
+        for trials, cells in pending:
+            for result in trials.result(GRACE_S):
+                by_cell[result.trial.cell.id].append(result)
+                self.measured.operations += result.looks + len(result.trial.change) + len(result.trial.prime)
+            for cell in cells:
+                by_cell.setdefault(cell.id, [])
+        for cell_id, results in by_cell.items():
+            self.measured.observations[cell_id] = observe_trials(results)
+
+    # ------------------------------------------------------------------ rounds
+
+    def _run_experiments(self) -> None:
+        for number, experiment in enumerate(self.plan.experiments, start=1):
+            self.progress.phase(f"experiment {number} of {len(self.plan.experiments)}: {experiment.name}")
+            self._run_experiment(experiment)
+
+    def _run_experiment(self, experiment: Experiment) -> None:
+        histories: list[RoundHistory] = []
+        done = 0
+        while done < self.planned_rounds * PATIENCE:
+            rounds = min(MESSAGE_ROUNDS, self.planned_rounds)
+            base = f"{ROUNDS_DIRECTORY}/{experiment.name}/{len(histories)}"
+            try:
+                history = self.fleet.run_rounds(experiment.program, self.crew.lanes(experiment.program), base, rounds)
+            except CannotTestError:
+                raise
+            except FsconformError as error:
+                self._give_up(experiment, str(error))
+                break
+            histories.append(history)
+            done += rounds
+            if history.lost:
+                self._mend(history)
+                break
+            if done >= self.planned_rounds and self._informed(experiment, histories):
+                break
+        self._judge_experiment(experiment, histories)
+
+    def _informed(self, experiment: Experiment, histories: Sequence[RoundHistory]) -> bool:
+        """Whether every cell has its informative rounds, or will never have any (refused)."""
+        joined = join(histories)
+        observations = [experiment.observe(cell, joined) for cell in experiment.cells]
+        return all(seen.refused or seen.informative >= self.target for seen in observations)
+
+    def _judge_experiment(self, experiment: Experiment, histories: Sequence[RoundHistory]) -> None:
+        if not histories:
+            return
+        joined = join(histories)
+        self.measured.operations += sum(int(lane.errno.size) for lane in joined.lanes)
+        for cell in experiment.cells:
+            seen = experiment.observe(cell, joined)
+            if joined.lost:
+                seen = replace(seen, reason=f"a worker was lost: {'; '.join(joined.lost.values())}")
+            self.measured.observations[cell.id] = seen
+            if seen.violations:
+                self.measured.histories[cell.id] = joined
+
+    def _give_up(self, experiment: Experiment, why: str) -> None:
+        self.measured.faults.append(f"{experiment.name}: {why}")
+        for cell in experiment.cells:
+            self.measured.observations.setdefault(cell.id, Observation(0, 0, reason=why))
+
+    def _mend(self, history: RoundHistory) -> None:
+        """Put new workers where a hung or killed one was."""
+        team = self.crew.lanes(history.program)
+        for lane in history.lost:
+            self.crew.replace(team[lane], self.fleet.replace(team[lane]))
+
+    # ------------------------------------------------------------------ search
+
+    def _run_search(self) -> None:
+        if self.hunt is None:
+            return
+        left = min(self.hunt_s, max(2.0, self.closes - time.monotonic() - 1.0))
+        begun = time.monotonic()
+        self.progress.phase(f"searching for outcomes that must not happen, {left:.0f} s")
+
+        def stop() -> bool:
+            now = time.monotonic()
+            self.progress.waiting("the search, and caches to forget", now - self.opened, self.plan.window_s)
+            return now - begun > left
+
+        self.measured.search = self.hunt(left, stop)
+        self.measured.operations += self.measured.search.operations
+
+
+def join(histories: Sequence[RoundHistory]) -> RoundHistory:
+    """Rounds of one program, one after another."""
+    if len(histories) == 1:
+        return histories[0]
+    lanes = tuple(
+        LaneColumns(*(np.concatenate([getattr(column, name) for column in columns])
+                      for name in ("invoked", "returned", "errno", "value", "detail")))
+        for columns in zip(*(history.lanes for history in histories), strict=True)
+    )  # fmt: skip
+    errors = tuple(max(errors) for errors in zip(*(history.error_ns for history in histories), strict=True))
+    lost = {lane: why for history in histories for lane, why in history.lost.items()}
+    return RoundHistory(histories[0].program, lanes, errors, lost)

@@ -1,0 +1,37 @@
+"""Markers that need something of the machine: skipped with the reason, but a failure inside .ci/run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+INSIDE_CI = os.environ.get("FSCONFORM_CI") == "1"
+
+
+def _missing(item: pytest.Item) -> str:
+    if item.get_closest_marker("fuse") and not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "needs a usable /dev/fuse"
+    if item.get_closest_marker("root") and os.geteuid() != 0:
+        return "needs root"
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here, with the reason."""
+    reason = _missing(item)
+    if reason and INSIDE_CI:
+        pytest.fail(f"{reason}: a skip inside .ci/run is a failure", pytrace=False)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> object:
+    """Inside .ci/run a marked test that skips itself is a failure, too."""
+    report: pytest.TestReport = yield
+    marked = any(item.get_closest_marker(name) for name in ("fuse", "root"))
+    if INSIDE_CI and marked and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: skipped inside .ci/run: {report.longrepr}"
+    return report
