@@ -1,0 +1,72 @@
+"""report.md: the whole report for people, as GitHub renders it; readable without having seen fsconform before."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from fsconform.report.accusations import accusations_of
+from fsconform.report.asides import capability_line, cure_rows, near_misses, search_line, shot_delays, shot_rows
+from fsconform.report.digest import WORST_FIRST, families_of, outcomes_text
+from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text
+from fsconform.report.numbers import bytes_text
+from fsconform.report.verdict_text import (
+    TOPOLOGY_WORDS,
+    repeat_command,
+    status_line,
+    verdict_meaning,
+    verdict_sentence,
+)
+from fsconform.vocabulary.records import RunRecord
+from fsconform.vocabulary.verdicts import Verdict
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Ready(str):
+    """Markdown that is already escaped."""
+
+    __slots__ = ()
+
+
+def markdown_report(record: RunRecord) -> str:
+    """The text of report.md."""
+    results = record.cells
+    shots = shot_rows(results)
+    return _template().render(
+        record=record, sentence=verdict_sentence(record), meaning=verdict_meaning(record), status=status_line(record),
+        families=families_of(record), verdicts=WORST_FIRST, accusations=accusations_of(record),
+        undecided=[result for result in results if result.verdict is Verdict.INCONCLUSIVE],
+        cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
+        search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
+        near_misses=near_misses(record), again=repeat_command(record), topology_words=TOPOLOGY_WORDS,
+        model_line=_model_line(record),
+    )  # fmt: skip
+
+
+def _model_line(record: RunRecord) -> Ready:
+    """What stands at every table of a model; empty else."""
+    return Ready(f"\n*Measured on a model: {markdown_text(record.model_note)}*\n" if record.model_note else "")
+
+
+@cache
+def _template() -> Template:
+    # Every expression is escaped unless a filter has made it Ready: nothing can be forgotten.
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), finalize=_escaped, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    environment.filters |= {
+        "code": lambda text: Ready(markdown_code(str(text))),
+        "fence": lambda lines, language="": Ready(markdown_fence(tuple(lines), language)),
+        "bytes": bytes_text,
+        "outcomes": outcomes_text,
+    }
+    return environment.get_template("report.md.j2")
+
+
+def _escaped(value: Any) -> Any:
+    return value if isinstance(value, Ready) else markdown_text(str(value))

@@ -1,0 +1,107 @@
+"""The files of a run: every format on its own, so that a fault in one never costs the others."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fsconform.report.escaping import visible
+from fsconform.vocabulary.records import RunRecord
+
+Tell = Callable[[str], None]
+Render = Callable[[], bytes]
+
+
+def write_report(record: RunRecord, directory: Path, tell: Tell | None = None) -> tuple[Path, ...]:
+    """Write report.json, report.md, junit.xml and the histories of violated cells into `directory` (made if missing).
+
+    Each file appears whole or not at all (temporary file, then rename). What could not be written is told, one line
+    each, to `tell` (standard error where None); nothing is raised. Returns the paths that were written.
+    """
+    told = tell or _tell_on_stderr
+    written = []
+    for name, render in _files(record):
+        path = directory / name
+        try:
+            _replace_file(path, render())
+        except Exception as fault:  # one format must never cost the others
+            told(f"{visible(str(path))} was not written: {type(fault).__name__}: {visible(str(fault))}")
+        else:
+            written.append(path)
+    return tuple(written)
+
+
+def make_run_directory(record: RunRecord, parent: Path) -> Path:
+    """Make `<parent>/<UTC time>-<fstype>`, with `-2`, `-3`, … where that name is taken. Raises OSError."""
+    parent.mkdir(parents=True, exist_ok=True)
+    name = run_directory_name(record)
+    for number in range(1, 10_000):
+        path = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{parent / name}: no free name for the run's directory")
+
+
+def run_directory_name(record: RunRecord) -> str:
+    """`20261129T190242Z-fuse.hf3fs`: of [A-Za-z0-9._-] only, whatever the filesystem calls itself."""
+    fstype = record.sites[0].mount.fstype if record.sites else "none"
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", fstype).strip("._-")[:40] or "unknown"
+    return f"{_compact_time(record.started)}-{safe}"
+
+
+def _compact_time(started: str) -> str:
+    try:
+        moment = datetime.fromisoformat(started)
+    except ValueError:
+        moment = datetime.now(UTC)
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return zoned.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _files(record: RunRecord) -> Iterator[tuple[str, Render]]:
+    from fsconform.report.histories import history_bytes, history_name
+
+    yield "report.json", lambda: _json(record)
+    yield "report.md", lambda: _markdown(record)
+    yield "junit.xml", lambda: _junit(record)
+    for cell_id in record.histories:
+        yield f"histories/{history_name(cell_id)}", lambda cell_id=cell_id: history_bytes(record, cell_id)  # type: ignore[misc]
+
+
+def _json(record: RunRecord) -> bytes:
+    from fsconform.report.machine import report_text
+
+    return report_text(record).encode("utf-8")
+
+
+def _markdown(record: RunRecord) -> bytes:
+    from fsconform.report.markdown import markdown_report
+
+    return markdown_report(record).encode("utf-8")
+
+
+def _junit(record: RunRecord) -> bytes:
+    from fsconform.report.junit import junit_text
+
+    return junit_text(record).encode("utf-8")
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _tell_on_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
