@@ -1,1 +1,1 @@
-"""What is sent to the other side: standard library only, Python >= 3.9, joined into one source when sent."""
+"""What is sent to the other side: small standard-library modules for Python >= 3.9 (see `fleet.source`)."""

@@ -1,0 +1,155 @@
+"""The fleet: all workers of a run, and the jobs they do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from fsconform.fleet.launch import Contact, Launch, abandon, contact_all
+from fsconform.fleet.page import Page
+from fsconform.fleet.rounds import run_rounds
+from fsconform.fleet.trials import PendingTrials
+from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
+from fsconform.vocabulary.histories import RoundHistory
+from fsconform.vocabulary.programs import Program
+from fsconform.vocabulary.trials import Trial
+
+__all__ = ["Fleet", "Launch", "PendingTrials", "Worker", "WorkerError", "WorkerLost"]
+_DEATH_S = 1.0
+
+
+class Fleet:
+    """Workers of a run; a context manager that leaves none behind.
+
+    Each worker does one job at a time, different workers work in parallel; all methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self.workers: list[Worker] = []
+        self.incidents: list[str] = []
+        """One line per hung step, lost worker, failed job."""
+        self.abandoned: list[str] = []
+        """Workers that could not be ended (uninterruptible in the kernel)."""
+        self._page = Page()
+        self._pending: list[PendingTrials] = []
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def launch(self, launches: Sequence[Launch], deadline_s: float = 30.0) -> list[Worker]:
+        """Start workers at the same time. Raises CannotTestError, naming the site, where one does not answer."""
+        return [self._enlist(contact) for contact in contact_all(launches, deadline_s)]
+
+    def _enlist(self, contact: Contact) -> Worker:
+        with self._lock:
+            number = len(self.workers)
+            worker = Worker(contact.launch, number, contact.gateway, contact.channel, contact.pid, contact.python)
+            self.workers.append(worker)
+        if worker.local:
+            worker.call("attach", self._page.path)
+        return worker
+
+    def call(self, worker: Worker, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
+        """Call a function registered at the worker (`fleet.worker.requests`); arguments and result are builtins.
+
+        `deadline_s`: how long it may go without progress. Raises WorkerLost, WorkerError.
+        """
+        return worker.call(name, *arguments, deadline_s=deadline_s)
+
+    def run_rounds(
+        self,
+        program: Program,
+        workers: Sequence[Worker],
+        base: str,
+        rounds: int,
+        deadline_s: float = 120.0,
+        step_deadline_s: float = 30.0,
+    ) -> RoundHistory:
+        """Perform a program `rounds` times, one worker per lane, in the directories `base`/0, `base`/1, ...
+
+        `base` is relative to each worker's root; the first lane's worker makes it and the program's directories.
+        Stamps are ns on the controller's clock. A hung step is HUNG and its lane in `lost`; a halted or aborted job
+        has the rounds that were begun. Raises ValueError where lanes and workers differ in number.
+        """
+        if len(program.lanes) != len(workers):
+            raise ValueError(f"{len(program.lanes)} lanes, {len(workers)} workers")
+        return run_rounds(
+            self._page, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append
+        )
+
+    def start_trials(
+        self,
+        actor: Worker,
+        observer: Worker,
+        trials: Sequence[Trial],
+        settle_s: float = 0.06,
+        gap_s: float = 0.01,
+        step_deadline_s: float = 30.0,
+        ready: threading.Barrier | None = None,
+    ) -> PendingTrials:
+        """Begin trials and return at once: seeds, acquaints, `settle_s`, then one trial after the other.
+
+        `gap_s`: pause between two sweeps over the pending trials. `ready`: a meeting point between acquainting and
+        settling for several calls that share a window, so that no seed disturbs another's primed names.
+        """
+        pending = PendingTrials(
+            self._page, actor, observer, trials, settle_s, gap_s, step_deadline_s, ready, self.incidents.append
+        )
+        with self._lock:
+            self._pending.append(pending)
+        return pending
+
+    def replace(self, worker: Worker) -> Worker:
+        """End a worker and start another one in its place (same site, same root).
+
+        One that cannot be ended is abandoned and named. Raises CannotTestError where no new one can be started.
+        """
+        worker.kill()
+        worker.lost = worker.lost or f"{worker} was replaced"
+        self._part_with(worker, _DEATH_S)
+        successor = self.launch([worker.launch])[0]
+        successor.root = worker.root
+        return successor
+
+    def halt(self) -> None:
+        """Ask running jobs to stop soon: they return what they have."""
+        self._page.halt()
+        with self._lock:
+            for pending in self._pending:
+                pending.halt()
+
+    def stop(self, grace_s: float = 2.0) -> None:
+        """End all workers: idle ones by themselves, the others by SIGKILL after `grace_s`."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self.halt()
+        for worker in self.workers:
+            worker.dismiss()
+        end = time.monotonic() + grace_s
+        for worker in self.workers:
+            if not worker.ended(max(0.0, end - time.monotonic())):
+                worker.kill()
+        for worker in self.workers:
+            self._part_with(worker, _DEATH_S)
+        for pending in self._pending:
+            pending.join(_DEATH_S)
+        self._page.close()
+
+    def _part_with(self, worker: Worker, deadline_s: float) -> None:
+        if not worker.ended(deadline_s):
+            self.abandoned.append(f"{worker}: state {worker.state()}, {worker.lost or 'did not end'}")
+        abandon(worker.gateway)
+        with self._lock:
+            if worker in self.workers:
+                self.workers.remove(worker)

@@ -1,0 +1,208 @@
+"""Trials of latency experiments, in the background: one acting worker, one observing worker."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fsconform.fleet.page import Page
+from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
+from fsconform.vocabulary.errnos import name_of
+from fsconform.vocabulary.steps import Step
+from fsconform.vocabulary.trials import Trial, TrialResult
+
+ACT_NUMBERS, OBSERVE_NUMBERS = 3, 12
+"""Numbers per trial in the rows of `worker.acting` and `worker.observing`."""
+_jobs = itertools.count(1)
+
+
+class PendingTrials:
+    """Trials under way. `result` gives one record per trial, in the order given."""
+
+    def __init__(
+        self,
+        page: Page,
+        actor: Worker,
+        observer: Worker,
+        trials: Sequence[Trial],
+        settle_s: float,
+        gap_s: float,
+        step_deadline_s: float,
+        ready: threading.Barrier | None,
+        incident: Callable[[str], None],
+    ) -> None:
+        self._page, self._actor, self._observer = page, actor, observer
+        self._trials = tuple(trials)
+        self._settle_s, self._gap_ns, self._step_deadline_s = settle_s, int(gap_s * 1e9), step_deadline_s
+        self._ready = ready
+        self._incident = incident
+        self._job = next(_jobs)
+        self._lost = ""
+        self._halted = threading.Event()
+        self._acted: Any = None
+        self._observed: Any = None
+        self._failure: BaseException | None = None
+        self.phase = "seeding"
+        """What it is doing: seeding, acquainting, settling, observing, done."""
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def done(self) -> bool:
+        """Whether the results are there."""
+        return not self._thread.is_alive()
+
+    def join(self, deadline_s: float) -> None:
+        """Wait until it is done, at most `deadline_s`."""
+        self._thread.join(deadline_s)
+
+    def halt(self) -> None:
+        """Do not begin what was not begun (the page's halt word stops what runs)."""
+        self._halted.set()
+
+    def result(self, deadline_s: float) -> list[TrialResult]:
+        """Wait for the results. Raises TimeoutError where they are not there in time, seconds."""
+        self._thread.join(deadline_s)
+        if self._thread.is_alive():
+            raise TimeoutError(f"trials still {self.phase} after {deadline_s:g} s")
+        if self._failure is not None:
+            raise self._failure
+        return _results(self._trials, self._acted, self._observed, self._lost)
+
+    def _run(self) -> None:
+        try:
+            with self._page.region() as region:
+                self._perform(region)
+        except BaseException as failure:
+            self._failure = failure
+        finally:
+            if self._ready is not None and self.phase in ("seeding", "acquainting"):
+                self._ready.abort()
+            self.phase = "done"
+
+    def _perform(self, region: int) -> None:
+        longest_s = max((max(trial.until_ns, trial.give_up_ns) for trial in self._trials), default=0) / 1e9
+        patience_s = 600.0 + longest_s
+        place = tuple(self._page.place(region, 0, 1, patience_s))
+        seeds = tuple((_wires(t.seed), _wires(t.change), t.moment) for t in self._trials)
+        if not self._alone(self._actor, "seed", (place, self._job, self._actor.root, seeds)):
+            return
+        self.phase = "acquainting"
+        subjects = tuple(map(_observer_wire, self._trials))
+        if not self._alone(self._observer, "acquaint", (place, self._job, self._observer.root, subjects)):
+            return
+        if self._ready is not None:
+            try:
+                self._ready.wait(patience_s)
+            except threading.BrokenBarrierError:
+                self._lost = self._lost or "a partner of this window was lost"
+                return
+        self.phase = "settling"
+        if self._halted.wait(self._settle_s):
+            self._lost = "halted"
+            return
+        self.phase = "observing"
+        # Not before the settling: what is begun here is watched by the workers' own deadlines.
+        deadline_s = patience_s + len(self._trials) * self._step_deadline_s
+        acting = threading.Thread(target=self._act, args=(region, place, deadline_s), daemon=True)
+        acting.start()
+        self._observed = self._together(region, self._observer, "observe", (place, self._job, self._gap_ns), deadline_s)
+        acting.join()
+
+    def _act(self, region: int, place: tuple[Any, ...], deadline_s: float) -> None:
+        self._acted = self._together(region, self._actor, "act", (place, self._job), deadline_s)
+
+    def _alone(self, worker: Worker, name: str, arguments: tuple[Any, ...]) -> bool:
+        """One message to one worker; whether the trials can go on."""
+        if self._halted.is_set():
+            self._lost = "halted"
+            return False
+        try:
+            serial = worker.begin(name, arguments, self._step_deadline_s)
+            worker.finish(serial, 600.0 + self._step_deadline_s * len(self._trials))
+        except WorkerLost as loss:
+            self._lose(loss.reason)
+        except WorkerError as error:
+            self._lose(f"{worker} could not {name}: {error}")
+        return not self._lost
+
+    def _together(self, region: int, worker: Worker, name: str, arguments: tuple[Any, ...], deadline_s: float) -> Any:
+        """One worker's part of the timed phase: its answer, or what it had finished when it was lost."""
+        try:
+            return worker.finish(worker.begin(name, arguments, self._step_deadline_s), deadline_s + GRACE_S)
+        except WorkerLost as loss:
+            self._page.abort(region)
+            self._lose(loss.reason)
+            return loss.report
+        except WorkerError as error:
+            self._page.abort(region)
+            self._lose(f"{worker} could not {name}: {error}")
+            return None
+
+    def _lose(self, reason: str) -> None:
+        self._lost = self._lost or reason
+        self._incident(reason)
+
+
+def _wires(steps: Sequence[Step]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(step.to_wire() for step in steps)
+
+
+def _observer_wire(trial: Trial) -> tuple[Any, ...]:
+    want = (trial.want.errno, trial.want.mask, trial.want.value)
+    shot = -1 if trial.single_shot_ns is None else trial.single_shot_ns
+    return (
+        trial.look.to_wire(), want, _wires(trial.acquaint), _wires(trial.prime), _wires(trial.before_look),
+        _wires(trial.after), trial.tight_ns, trial.until_ns, max(trial.give_up_ns, trial.until_ns), shot,
+    )  # fmt: skip
+
+
+def _results(trials: Sequence[Trial], acted: Any, observed: Any, lost: str) -> list[TrialResult]:
+    count = len(trials)
+    acts = _rows(acted[0] if acted else None, count, (-1, -1, 0))
+    looks = _rows(observed[0] if observed else None, count, (-1, -1, 0, 0, -1, -1, -1, 0, 0, 0, 0, 0))
+    others: dict[int, list[tuple[int, int]]] = {}
+    for number, code, times in observed[1] if observed else ():
+        others.setdefault(number, []).append((code, times))
+    seeds = {number: f"seed step {step}: {name_of(code)}" for number, step, code in (acted[1] if acted else ())}
+    reason = lost or (observed[2] if observed else "") or (acted[2] if acted else "")
+    return [
+        _result(trial, acts[k], looks[k], tuple(others.get(k, ())), seeds.get(k, ""), reason)
+        for k, trial in enumerate(trials)
+    ]
+
+
+def _rows(data: bytes | None, count: int, nothing: tuple[int, ...]) -> list[tuple[int, ...]]:
+    if data is None:
+        return [nothing] * count
+    return [tuple(map(int, row)) for row in np.frombuffer(data, dtype=np.int64).reshape(count, len(nothing))]
+
+
+def _result(
+    trial: Trial,
+    act: tuple[int, ...],
+    look: tuple[int, ...],
+    others: tuple[tuple[int, int], ...],
+    seed: str,
+    reason: str,
+) -> TrialResult:
+    """`lost` where the trial was not finished: no change, or looks that ended before its time."""
+    last_look, looks = look[6], look[7]
+    finished = act[1] >= 0 and looks > 0
+    if finished and reason and trial.single_shot_ns is None:
+        finished = last_look - act[1] >= trial.until_ns
+    return TrialResult(
+        trial=trial,
+        change_invoked=_stamp(act[0]), change_returned=_stamp(act[1]), change_errno=act[2],
+        prime_invoked=_stamp(look[0]), prime_returned=_stamp(look[1]), prime_errno=look[2], prime_value=look[3],
+        last_miss=_stamp(look[4]), first_hit=_stamp(look[5]), last_look=_stamp(last_look), looks=looks,
+        flickers=look[8], longest_fill_ns=look[9], others=others, value=look[10], detail=look[11],
+        lost="" if finished or act[2] else (seed or reason),
+    )  # fmt: skip
+
+
+def _stamp(number: int) -> int | None:
+    return None if number < 0 else number

@@ -1,0 +1,156 @@
+"""Rounds of one lane: steps performed back to back, one clock stamp per step, results decoded between rounds.
+
+The stamp after a step is also "invoked" of the next one, which only widens intervals; a look has one more stamp of
+its own at its invocation, because a stall before a look must not make the time of a hit too early.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+from array import array
+from typing import Any, Callable, Sequence
+
+from fsconform.fleet.worker.barrier import Aborted, Meeting, Place
+from fsconform.fleet.worker.descriptors import Descriptors, EmptySlot
+from fsconform.fleet.worker.requests import Current, function
+from fsconform.fleet.worker.steps import CONTROL, LOOK, NOT_RUN, Compiled, Watched, compile_step, decode
+
+HUNG = -1
+"""As `vocabulary.errnos.HUNG`."""
+INF = 1 << 62
+_ENTER_PATIENCE_NS = 2_000_000_000
+_clock = time.monotonic_ns
+_call = getattr(operator, "call", None)
+
+
+def perform(calls: "Sequence[Callable[[], Any]]", out: "list[Any]") -> None:
+    """Make calls in order; append what each returned, or the OSError or EmptySlot that it raised.
+
+    Anything else that is raised (Aborted) ends it. `out` grows call by call, so the watchdog can count.
+    """
+    rest = iter(calls)
+    append = out.append
+    while True:
+        try:
+            if _call is not None:
+                out.extend(map(_call, rest))  # the loop in C: a clock stamp and its storing take 60 ns
+            else:
+                for call in rest:
+                    append(call())
+            return
+        except (OSError, EmptySlot) as error:
+            append(error.with_traceback(None))
+
+
+class Score:
+    """A lane's steps with their stamps between them, and where in the results of a round to find what."""
+
+    def __init__(self, steps: "Sequence[Compiled]") -> None:
+        self.steps = steps
+        self.calls: "list[Callable[[], Any]]" = [_clock]
+        self.invoked_at: "list[int]" = []
+        for step in steps:
+            if step.family == LOOK:
+                self.calls.append(_clock)
+            self.invoked_at.append(len(self.calls) - 1)
+            self.calls += (step.call, _clock)
+
+    def events(self, out: "Sequence[Any]") -> "list[tuple[int, int, int, int, int]]":
+        """(invoked, returned, errno, value, detail) per step.
+
+        The step after the last stamp was invoked and did not return: HUNG, returned INF; those after it NOT_RUN,
+        and so is a wait that was ended.
+        """
+        return [self._event(number, out) for number in range(len(self.steps))]
+
+    def _event(self, number: int, out: "Sequence[Any]") -> "tuple[int, int, int, int, int]":
+        step, at = self.steps[number], self.invoked_at[number]
+        if at >= len(out):
+            return INF, INF, NOT_RUN, 0, 0
+        if at + 2 >= len(out):
+            return (INF, INF, NOT_RUN, 0, 0) if step.family == CONTROL else (out[at], INF, HUNG, 0, 0)
+        invoked, result, returned = out[at : at + 3]
+        if isinstance(result, Watched):
+            invoked, returned = result.invoked, result.returned
+        return (invoked, returned, *decode(step, result))
+
+
+class Columns:
+    """Five columns of 64-bit numbers, one entry per event: invoked, returned, errno, value, detail."""
+
+    def __init__(self) -> None:
+        self.columns = [array("q") for _ in range(5)]
+
+    def add(self, events: "Sequence[tuple[int, ...]]") -> None:
+        """Append the events of one round."""
+        for place, column in enumerate(self.columns):
+            column.extend([event[place] for event in events])
+
+    def to_bytes(self) -> "tuple[bytes, ...]":
+        """What travels home."""
+        return tuple(column.tobytes() for column in self.columns)
+
+
+@function("rounds")
+def run_rounds(
+    place: "Sequence[Any]", base: str, directories: "Sequence[str]", rounds: int, wires: "Sequence[Any]"
+) -> "tuple[int, tuple[bytes, ...], str]":
+    """One lane of `rounds` rounds in the directories `base`/0, `base`/1, ...
+
+    Gives (rounds begun, columns, why it ended early). Lane 0 makes all directories before the first round.
+    """
+    slots, meeting = Descriptors(), Meeting(Place(*place))
+    score = Score([compile_step(wire, slots, meeting) for wire in wires])
+    columns, out = Columns(), []  # type: Columns, list[Any]
+    begun, reason = 0, ""
+
+    def report() -> "tuple[int, tuple[bytes, ...], str]":
+        columns.add(score.events(out))
+        return begun, columns.to_bytes(), "hung"
+
+    Current.watchdog.begin(Current.deadline_s, lambda: len(out), report)
+    try:
+        if Place(*place).lane == 0:
+            _make_directories(base, directories, rounds)
+        meeting.meet()
+        for number in range(rounds):
+            _enter("{}/{}".format(base, number))
+            meeting.begin_round(number)
+            out = []
+            meeting.meet()
+            begun += 1
+            try:
+                perform(score.calls, out)
+            finally:
+                columns.add(score.events(out))
+                out = []
+                slots.close_all()
+            meeting.heed()
+    except Aborted as ending:
+        reason = str(ending)
+    finally:
+        os.chdir("/")
+    return begun, columns.to_bytes(), reason
+
+
+def _make_directories(base: str, directories: "Sequence[str]", rounds: int) -> None:
+    os.makedirs(base, exist_ok=True)
+    for number in range(rounds):
+        top = "{}/{}".format(base, number)
+        os.mkdir(top)
+        for directory in directories:
+            os.makedirs("{}/{}".format(top, directory), exist_ok=True)
+
+
+def _enter(directory: str) -> None:
+    """chdir, patient with a client that does not see the new directory yet."""
+    start = _clock()
+    while True:
+        try:
+            return os.chdir(directory)
+        except FileNotFoundError:
+            if _clock() - start > _ENTER_PATIENCE_NS:
+                raise
+            time.sleep(0.01)

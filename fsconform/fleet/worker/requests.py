@@ -1,0 +1,103 @@
+"""The message loop of a worker, and the table of functions that the controller may call by name.
+
+Other modules of this folder register theirs: `@function("mkdirs")`. Arguments and results are builtins.
+A request is (serial, name, arguments, deadline_s); an answer (serial, "done", result), (serial, "failed", errno,
+text) for an OSError, (serial, "raised", traceback) for anything else, and (serial, "hung", where, report) before
+the watchdog ends the worker: no progress (a finished step, or `watchdog.beat`) for deadline_s seconds.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from typing import Any, Callable, TypeVar
+
+from fsconform.fleet.worker import barrier
+from fsconform.fleet.worker.watchdog import Watchdog
+
+FUNCTIONS: "dict[str, Callable[..., Any]]" = {}
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def function(name: str) -> "Callable[[_F], _F]":
+    """Make a function callable by name."""
+
+    def register(target: _F) -> _F:
+        FUNCTIONS[name] = target
+        return target
+
+    return register
+
+
+class _NoWatchdog:
+    """Stands in where the functions are called without a message loop (tests)."""
+
+    def begin(self, *_arguments: Any, **_named: Any) -> None:
+        """Nobody watches."""
+
+    def end(self) -> None:
+        """Nobody watches."""
+
+
+class Current:
+    """The job in hand, for functions that report their progress to the watchdog."""
+
+    deadline_s = 30.0
+    watchdog: Any = _NoWatchdog()
+
+
+def serve(channel: Any) -> None:
+    """Answer requests until the channel closes or `None` comes. Called by the joined source, in the main thread."""
+    _settle_down()
+    serial = 0
+
+    def tell(message: Any) -> None:
+        channel.send((serial, *message))
+
+    Current.watchdog = Watchdog(channel.gateway._io.infile.fileno(), tell)
+    channel.send((0, "hello", os.getpid(), sys.version.split()[0], sys.executable))
+    while True:
+        request = channel.receive()
+        if request is None:
+            return
+        serial, name, arguments, Current.deadline_s = request
+        Current.watchdog.begin(Current.deadline_s)
+        gc.disable()  # no pauses in what is timed
+        answer = perform(name, arguments)
+        gc.enable()
+        Current.watchdog.end()
+        tell(answer)
+
+
+def perform(name: str, arguments: "tuple[Any, ...]") -> "tuple[Any, ...]":
+    """Call one function of the table; what it raised becomes an answer."""
+    try:
+        return "done", FUNCTIONS[name](*arguments)
+    except OSError as error:
+        return "failed", error.errno or 0, str(error)
+    except Exception:
+        return "raised", traceback.format_exc()
+
+
+def _settle_down() -> None:
+    """A session of our own, deaf to the terminal's interrupt, away from every mount, with room for descriptors."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):  # already the leader of one (ssh, setsid as launcher)
+        os.setsid()
+    os.chdir("/")
+    os.umask(0o022)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    gc.freeze()
+
+
+@function("attach")
+def attach(path: str) -> None:
+    """Map the page of shared words at `path`."""
+    barrier.PAGE.attach(path)
