@@ -1,1 +1,1 @@
-"""Profiles, and how a promise and an observation become a verdict."""
+"""What a filesystem promises (profiles), and whether an observation keeps it (judgement)."""

@@ -1,0 +1,75 @@
+"""Bounds: the N of `within N s`, read from the mount, computed from its options, or assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconform.judging.durations import UNITS, DurationError, format_duration, parse_duration
+from fsconform.judging.tables import Table
+from fsconform.vocabulary.errors import CannotTestError
+from fsconform.vocabulary.promises import Bound, BoundOrigin
+from fsconform.vocabulary.sites import Site
+
+KEYS = ("default", "client_option", "mount_option", "unit", "source")
+FIXED = "fixed"
+"""Name of a bound that a promise states as a figure of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRule:
+    """How one named bound is found at a site: what the mount says of itself, its options, else a default."""
+
+    name: str
+    default_s: float
+    source: str
+    client_option: str = ""
+    mount_option: str = ""
+    unit: str = "s"
+    """Unit of a figure that the mount gives without one."""
+
+    def at(self, site: Site) -> Bound:
+        """The bound in force at one site. Raises CannotTestError where the mount says something that is no duration."""
+        told = site.client_option(self.client_option) if self.client_option else None
+        if told is not None:
+            return Bound(self.name, self._seconds(told, self.client_option, site), BoundOrigin.READ, self.client_option)
+        told = site.mount.option(self.mount_option) if self.mount_option else None
+        if told is not None:
+            note = f"mount option {self.mount_option}"
+            return Bound(self.name, self._seconds(told, self.mount_option, site), BoundOrigin.COMPUTED, note)
+        return self.assumed()
+
+    def assumed(self) -> Bound:
+        """The bound where nothing can be read from a mount."""
+        return Bound(self.name, self.default_s, BoundOrigin.ASSUMED, f"default: {self.source}")
+
+    def _seconds(self, told: str, option: str, site: Site) -> float:
+        try:
+            return parse_duration(told, self.unit)
+        except DurationError as error:
+            raise CannotTestError(
+                f"site {site.letter} ({site.path}): {option} cannot be used as the bound {self.name!r}: {error}"
+            ) from None
+
+    def __str__(self) -> str:
+        """`negative 5 s (usr.negative_timeout)`."""
+        options = " or ".join(option for option in (self.client_option, self.mount_option) if option)
+        return f"{self.name} {format_duration(self.default_s)}" + (f" ({options})" if options else "")
+
+
+def read_bounds(table: Table) -> dict[str, BoundRule]:
+    """The `[bounds]` of a profile by name. Raises CannotTestError for everything that is wrong with them."""
+    return {name: _read_bound(name, table.table(name, KEYS)) for name in table.names()}
+
+
+def _read_bound(name: str, table: Table) -> BoundRule:
+    if not name[:1].isalpha():
+        raise table.error("", "the name of a bound begins with a letter")
+    unit = table.choice("unit", "unit", UNITS) if "unit" in table else "s"
+    return BoundRule(
+        name,
+        table.duration("default"),
+        table.text("source"),
+        table.text("client_option", ""),
+        table.text("mount_option", ""),
+        unit,
+    )

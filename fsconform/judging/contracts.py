@@ -1,0 +1,185 @@
+"""Profiles for people: what is shipped, what one promises, what is wrong with one, and how two differ.
+
+Plain records; whoever prints them makes tables of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from fsconform.judging.profiles import Profile, load_profile, shipped_profiles
+from fsconform.judging.rules import Host, Rule, strongest
+from fsconform.vocabulary.axes import PROPERTY_AXES
+from fsconform.vocabulary.errors import CannotTestError
+from fsconform.vocabulary.properties import PROPERTIES
+
+Setting = Mapping[str, str]
+"""Axis -> value; axes that a cell does not have are left out."""
+_NEWEST = (999,)
+_ANY = "any"
+"""An fstype that no condition names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """One shipped profile."""
+
+    name: str
+    title: str
+    shared: bool
+    matches: str
+    bounds: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseRow:
+    """One promise of a profile about one property."""
+
+    property_id: str
+    where: str
+    promise: str
+    evidence: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """Settings of one property of which two profiles promise different things."""
+
+    property_id: str
+    where: str
+    left: str
+    right: str
+
+
+def list_profiles() -> tuple[ProfileRow, ...]:
+    """The shipped profiles."""
+    profiles = [load_profile(name) for name in shipped_profiles()]
+    return tuple(
+        ProfileRow(
+            profile.name,
+            profile.title,
+            profile.shared,
+            ", ".join((*profile.fstypes, *profile.sources)),
+            ", ".join(map(str, profile.bound_rules.values())),
+        )
+        for profile in profiles
+    )
+
+
+def show_profile(profile: Profile) -> tuple[PromiseRow, ...]:
+    """What a profile promises, in the order of the catalogue, the most general first."""
+    return tuple(
+        PromiseRow(property_id, str(rule), str(rule.claim), rule.evidence.value, rule.source, rule.note)
+        for property_id in PROPERTIES
+        for rule in sorted(_about(profile, property_id), key=lambda rule: rule.rank)
+    )
+
+
+def check_profile(profile: Profile) -> tuple[str, ...]:
+    """What is wrong with a profile that could be loaded: cells without a promise, and with two. One line each."""
+    problems = {
+        f"{profile.file}: {problem}": None
+        for property_id in PROPERTIES
+        for host in _hosts(profile)
+        for problem in _gaps(property_id, _about(profile, property_id), host)
+    }
+    return tuple(problems)
+
+
+def diff_profiles(left: Profile, right: Profile) -> tuple[DifferenceRow, ...]:
+    """Where two profiles promise different things, on hosts that no condition is about."""
+    rows = []
+    for property_id in PROPERTIES:
+        rules = (_about(left, property_id), _about(right, property_id))
+        groups: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        axes = _axes(property_id, (*rules[0], *rules[1]))
+        for values in product(*axes.values()):
+            setting = dict(zip(axes, values, strict=True))
+            told = (_told(rules[0], property_id, setting), _told(rules[1], property_id, setting))
+            if told[0] != told[1]:
+                groups.setdefault(told, []).append(values)
+        rows += [
+            DifferenceRow(property_id, where, *told)
+            for told, settings in groups.items()
+            for where in _describe(settings, axes)
+        ]
+    return tuple(rows)
+
+
+def read_and_check(name_or_path: str) -> Profile:
+    """A profile that is complete. Raises CannotTestError with everything that is missing or ambiguous."""
+    profile = load_profile(name_or_path)
+    problems = check_profile(profile)
+    if problems:
+        raise CannotTestError("\n".join(problems))
+    return profile
+
+
+def _about(profile: Profile, property_id: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in profile.rules if property_id in rule.properties)
+
+
+def _axes(property_id: str, rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
+    """The axes, with their values, by which these rules tell cells apart."""
+    named = {axis for rule in rules for axis in rule.where}
+    return {axis: values for axis, values in PROPERTY_AXES[property_id].items() if axis in named}
+
+
+def _settings(property_id: str, rules: Iterable[Rule]) -> Iterator[Setting]:
+    """All settings that these rules could tell apart; every axis may also be missing from a cell."""
+    axes = _axes(property_id, rules)
+    for values in product(*((*known, None) for known in axes.values())):
+        yield {axis: value for axis, value in zip(axes, values, strict=True) if value is not None}
+
+
+def _hosts(profile: Profile) -> list[Host]:
+    """Hosts that the conditions of a profile could tell apart."""
+    conditions = [rule.condition for rule in profile.rules if rule.condition]
+    fstypes = {_ANY, *(fstype for condition in conditions for fstype in condition.fstypes)}
+    kernels = {_NEWEST, *(_just_below(c.kernel_below) for c in conditions if c.kernel_below)}
+    return [Host(fstype, kernel) for fstype in sorted(fstypes) for kernel in sorted(kernels)]
+
+
+def _just_below(kernel: tuple[int, ...]) -> tuple[int, ...]:
+    """The largest version below one: compared as tuples, (6, 5, 999) < (6, 6)."""
+    if kernel[-1]:
+        return (*kernel[:-1], kernel[-1] - 1, *_NEWEST)
+    return _just_below(kernel[:-1]) if len(kernel) > 1 else kernel
+
+
+def _gaps(property_id: str, rules: Sequence[Rule], host: Host) -> Iterator[str]:
+    for setting in _settings(property_id, rules):
+        found = strongest(rules, property_id, setting, [host])
+        told = ", ".join(f"{axis}={value}" for axis, value in setting.items())
+        if not found:
+            yield f"{property_id}: nothing is promised{f' for {told}' if told else ''}; add a [[promise]] for it"
+            return
+        if len(found) > 1:
+            places = " and ".join(rule.place for rule in found)
+            what = "both speak of" if len(found) == 2 else "all speak of"
+            yield f"{places} {what} {told or 'every cell'} and name equally many axes; make one more specific"
+            return
+
+
+def _told(rules: Sequence[Rule], property_id: str, setting: Setting) -> str:
+    found = strongest(rules, property_id, setting, [Host(_ANY, _NEWEST)])
+    return " or ".join(str(rule.claim) for rule in found) or "-"
+
+
+def _describe(settings: Iterable[Sequence[str]], axes: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Settings in words, as few as merging along one axis after the other gives. All values of an axis: left out."""
+    boxes: list[tuple[tuple[str, ...], ...]] = [tuple((value,) for value in setting) for setting in settings]
+    for k in range(len(axes)):
+        merged: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
+        for box in boxes:
+            others = box[:k] + box[k + 1 :]
+            merged[others] = merged.get(others, ()) + box[k]
+        boxes = [(*others[:k], values, *others[k:]) for others, values in merged.items()]
+    for box in boxes:
+        told = (f"{axis}={'|'.join(found)}" for (axis, known), found in zip(axes.items(), box, strict=True)
+                if len(found) < len(known))  # fmt: skip
+        yield ", ".join(told) or "every cell"

@@ -1,0 +1,68 @@
+"""The settings a property is asked under: the axes that can make a difference to it, and their values.
+
+Which combinations are cells, and how often each is tried, is the table of the runs; a promise can name any of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fsconform.vocabulary.cells import AXES
+
+_LOOKS = ("stat", "access", "statx", "open_read", "open_fstat", "open_fstat_read", "scandir")
+_AGES = ("fresh", "settled")
+_EXCLUSIVE = ("excl", "link", "mkdir", "noreplace")
+_STATES = ("cold", "missed", "known", "ghost")
+_CONTENDERS = ("2", "4")
+_CONTEST = {"publish": _EXCLUSIVE, "state": _STATES, "contenders": _CONTENDERS}
+_READS = ("open_read", "open_fstat_read")
+_SIZES = ("4k", "64k", "1m", "8m")
+
+PROPERTY_AXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "visibility.create": {
+        "publish": ("rename", "excl", "link", "mkdir", "noreplace", "create"),
+        "state": ("cold", "missed", "missed-ancestor", "listed"),
+        "observer": _LOOKS,
+        "age": _AGES,
+    },
+    "visibility.replace": {
+        "publish": ("rename",), "state": ("cold", "known", "held", "listed"), "observer": _LOOKS, "age": _AGES,
+    },
+    "visibility.unlink": {"state": ("cold", "known", "held", "listed"), "observer": _LOOKS, "age": _AGES},
+    "size.grow": {
+        "state": ("cold", "known", "held", "listed"),
+        "observer": ("stat", "statx", "open_fstat", "fstat_held"),
+        "age": _AGES,
+        "after": ("close", "fsync"),
+    },
+    "exclusive.winner": _CONTEST,
+    "exclusive.loser-errno": _CONTEST,
+    "exclusive.over-existing": _CONTEST,
+    "exclusive.stale-eexist": _CONTEST,
+    "exclusive.success-told": _CONTEST,
+    "exclusive.loser-sees": _CONTEST,
+    "exclusive.plain-create": {"publish": ("create",), "state": _STATES, "contenders": _CONTENDERS},
+    "atomic.presence": {"observer": ("stat", "access", *_READS), "size": _SIZES},
+    "atomic.content": {"observer": _READS, "size": _SIZES},
+    "atomic.order": {},
+    "content.complete": {"publish": ("rename", "link", "noreplace", "excl"), "observer": _READS, "size": _SIZES},
+    "capability.link": {},
+    "capability.rename-noreplace": {},
+    "capability.rename-exchange": {},
+    "capability.xattr": {},
+    "capability.flock": {},
+    "capability.fcntl-lock": {},
+    "capability.o-direct": {},
+    "capability.mmap": {},
+    "capability.fallocate": {},
+    "capability.o-tmpfile": {},
+    "capability.fsync-dir": {},
+}  # fmt: skip
+"""Property -> axis -> the values it can have in a cell of that property (a cell may lack an axis)."""
+
+AXIS_VALUES: Mapping[str, tuple[str, ...]] = {
+    axis: tuple(dict.fromkeys(value for axes in PROPERTY_AXES.values() for value in axes.get(axis, ())))
+    for axis in AXES
+    if any(axis in axes for axes in PROPERTY_AXES.values())
+}
+"""Axis -> all its values."""
