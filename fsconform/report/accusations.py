@@ -17,9 +17,11 @@ from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.promises import Strength
 from fsconform.vocabulary.properties import PROPERTIES
 from fsconform.vocabulary.records import RunRecord
-from fsconform.vocabulary.steps import Step
+from fsconform.vocabulary.steps import KINDS, Step
 from fsconform.vocabulary.verdicts import CellResult, Verdict
 
+_CONTROL = frozenset(name for name, kind in KINDS.items() if kind.family == "control")
+"""Steps that say nothing about the filesystem."""
 _WIRE_FIELDS = 11
 """Length of `Step.to_wire()`."""
 
@@ -144,7 +146,9 @@ def _described(value: Any) -> str:
 
 
 def _timeline(witness: Witness | None) -> tuple[Moment, ...]:
-    return tuple(map(_moment, witness.events)) if witness else ()
+    if witness is None:
+        return ()
+    return tuple(_moment(event) for event in witness.events if event.get("step") not in _CONTROL)
 
 
 def _moment(event: Mapping[str, Any]) -> Moment:
@@ -152,9 +156,14 @@ def _moment(event: Mapping[str, Any]) -> Moment:
     result = visible(str(event.get("errno", "")))
     if result == "ok" and event.get("value"):
         result = f"ok, {event['value']}"
-    invoked, returned = event.get("invoked_ns"), event.get("returned_ns")
-    if isinstance(invoked, int) and returned is None:
-        result = f"{result} (never returned)"
     where = f"{visible(str(event.get('site', '?')))}{visible(str(event.get('worker', '')))}"
-    when = f"+{duration_text(invoked / 1e9)}" if isinstance(invoked, int) and invoked > 0 else "0"
-    return Moment(when, where, f"{visible(str(event.get('step', '?')))}({' -> '.join(paths)})", result)
+    return Moment(
+        _when(event.get("invoked_ns")), where, f"{visible(str(event.get('step', '?')))}({' -> '.join(paths)})", result
+    )
+
+
+def _when(invoked_ns: object) -> str:
+    if not isinstance(invoked_ns, int):
+        return ""
+    sign = "-" if invoked_ns < 0 else "+"
+    return f"{sign}{duration_text(abs(invoked_ns) / 1e9)}" if invoked_ns else "0"

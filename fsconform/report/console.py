@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -16,7 +16,7 @@ from fsconform.report.console_blocks import accusation_blocks
 from fsconform.report.console_tables import STYLES, cell_tables, copyable, cure_table, facts_grid, shot_table, title
 from fsconform.report.escaping import visible
 from fsconform.report.numbers import bytes_text, count_text
-from fsconform.report.verdict_text import TOPOLOGY_WORDS, status_line, verdict_sentence
+from fsconform.report.verdict_text import TOPOLOGY_WORDS, sentence
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
 
@@ -24,35 +24,32 @@ _PLAIN = str.maketrans({"…": "...", "→": "->", "µ": "u", "–": "-", "—":
 """For terminals that cannot show them."""
 
 
-def print_report(record: RunRecord, console: Console | None = None, directory: Path | None = None) -> None:
-    """Print the report; the last line is `exit status N (word)`. `directory` is where its files were written.
+def print_report(record: RunRecord, written: Sequence[Path] = (), console: Console | None = None) -> None:
+    """Print the report, the verdict again at its end; `written` are its files. The exit status is the caller's to say.
 
     No text of a filesystem or a user reaches the terminal with markup or control characters. An output that is not
     UTF-8 gets plain substitutes.
     """
     out = console or Console()
-    text = _rendered(record, out, directory)
+    text = _rendered(record, out, written)
     if not out.encoding.lower().startswith("utf"):
         text = text.translate(_PLAIN).encode(out.encoding, "replace").decode(out.encoding)
     out.file.write(text)
     out.file.flush()
 
 
-def report_text(record: RunRecord, width: int = 80, directory: Path | None = None) -> str:
+def report_text(record: RunRecord, width: int = 80, written: Sequence[Path] = ()) -> str:
     """The same as text without colours, for files and logs."""
     out = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    return _rendered(record, out, directory)
+    return _rendered(record, out, written)
 
 
-def _rendered(record: RunRecord, out: Console, directory: Path | None) -> str:
+def _rendered(record: RunRecord, out: Console, written: Sequence[Path]) -> str:
     with out.capture() as captured:
-        for part in _parts(record, out.width):
+        for part in _parts(record, out.width, written):
             # A command to copy must not be broken into lines: the terminal wraps it itself.
             whole = isinstance(part, Text) and part.no_wrap is True
             out.print(part, soft_wrap=whole, highlight=False, markup=False)
-        if directory is not None:
-            out.print(copyable("report", visible(str(directory))), soft_wrap=True)
-        out.print(Text(status_line(record), style=_run_style(record)))
     return "".join(f"{line.rstrip(' ')}\n" for line in captured.get().splitlines())
 
 
@@ -63,11 +60,11 @@ def _run_style(record: RunRecord) -> str:
 def _verdict_line(record: RunRecord) -> RenderableType:
     word = "interrupted" if record.interrupted else record.verdict.value
     grid = Table.grid(padding=(0, 2))
-    grid.add_row(Text(word.upper(), style=_run_style(record), no_wrap=True), Text(verdict_sentence(record)))
+    grid.add_row(Text(word.upper(), style=_run_style(record), no_wrap=True), Text(sentence(record)))
     return grid
 
 
-def _parts(record: RunRecord, width: int) -> Iterator[RenderableType]:
+def _parts(record: RunRecord, width: int, written: Sequence[Path]) -> Iterator[RenderableType]:
     yield Text()
     yield _verdict_line(record)
     yield Text()
@@ -79,6 +76,8 @@ def _parts(record: RunRecord, width: int) -> Iterator[RenderableType]:
     yield from shot_table(record)
     yield from title("Beside the cells")
     yield facts_grid(_remarks(record))
+    for path in written[:1]:
+        yield copyable("report", visible(str(path.parent)))
     yield Text()
     yield _verdict_line(record)
 

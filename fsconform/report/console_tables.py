@@ -25,7 +25,10 @@ KEY_WIDTH = 9
 WIDE = 110
 """Columns from which on the table also shows the age of cache entries."""
 MODEL = "measured on a model"
-_LEGEND = "A row without a direction covers all of them. Times: median since the change, longest of all."
+_LEGEND = (
+    "A row without a direction covers all of them. Times: median since the change, longest of all;"
+    " at once: no look after it missed."
+)
 
 
 def facts_grid(rows: Iterable[tuple[str, str]]) -> RenderableType:
@@ -61,11 +64,11 @@ def _heading(family: Family, record: RunRecord) -> Text:
 def _column_widths(families: tuple[Family, ...], width: int) -> tuple[int, int, int]:
     """Of verdict, cell and promise; what remains is for what was seen."""
     rows = [row for family in families for row in family.rows]
-    verdict = max((len(row.verdict.value) for row in rows), default=0)
-    promise = max((len(row.promised) for row in rows), default=0)
-    longest = max((len(row.name) for row in rows), default=0)
-    promise = min(promise, 20)
-    return verdict, max(20, min(longest, (width - verdict - promise - 8) * 11 // 20)), promise
+    verdict = max(map(len, ["verdict", *(row.verdict.value for row in rows)]))
+    promise = max(map(len, ["promised", *(row.promised for row in rows)]))
+    cell = max(map(len, ["cell", *(row.name for row in rows)]))
+    promise = min(promise, 12 if width < WIDE else 20)
+    return verdict, min(cell, max(20, (width - verdict - promise - 8) * 6 // 10)), promise
 
 
 def _family_table(family: Family, widths: tuple[int, int, int], width: int, header: bool) -> Table:

@@ -123,7 +123,7 @@ def _latency_seen(results: tuple[CellResult, ...]) -> str:
     summaries = [summary for result in results if (summary := summarise_latency(result.observation))]
     if all(summary.since_change.lo.max == 0 and not summary.never for summary in summaries):
         longest = max(summary.since_change.hi.max or 0.0 for summary in summaries)
-        return f"at the first look, within {duration_text(longest)}"
+        return f"at once, max {duration_text(longest)}"
     hits = [summary.since_change.hi for summary in summaries]
     medians = tuple(hit.p50 for hit in hits if hit.p50 is not None)
     words = [span_text(medians)] if medians else []

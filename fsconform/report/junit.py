@@ -9,7 +9,7 @@ from fsconform.report.accusations import Accusation, accusations_of
 from fsconform.report.asides import search_line
 from fsconform.report.digest import outcomes_text, rate_of
 from fsconform.report.escaping import visible
-from fsconform.report.verdict_text import status_line, verdict_sentence
+from fsconform.report.verdict_text import sentence, status_line
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import CellResult, Verdict
 
@@ -89,6 +89,6 @@ def _search_cases(record: RunRecord) -> list[Xml.Element]:
 
 def _run_case(record: RunRecord) -> Xml.Element:
     case = _case("run", "interrupted" if record.interrupted else "conclusive")
-    node = Xml.SubElement(case, "error", message=verdict_sentence(record), type=status_line(record))
+    node = Xml.SubElement(case, "error", message=sentence(record), type=status_line(record))
     node.text = visible(record.how_to)
     return case

@@ -8,7 +8,7 @@ from typing import Any
 
 from fsconform.judging.summary import summarise_latency
 from fsconform.report.digest import rate_of
-from fsconform.report.verdict_text import repeat_command, verdict_sentence
+from fsconform.report.verdict_text import repeat_command, sentence
 from fsconform.vocabulary.observations import Cure, Observation, Witness
 from fsconform.vocabulary.promises import Promise
 from fsconform.vocabulary.records import RunRecord
@@ -31,7 +31,7 @@ def report_object(record: RunRecord) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "version": record.version, "run_id": record.run_id, "started": record.started,
         "duration_s": round(record.duration_s, 3), "verdict": record.verdict.value,
-        "exit_status": record.exit_status, "sentence": verdict_sentence(record),
+        "exit_status": record.exit_status, "sentence": sentence(record),
         "interrupted": record.interrupted, "inconclusive": record.inconclusive, "how_to": record.how_to,
         "profile": record.profile, "profile_title": record.profile_title, "model_note": record.model_note,
         "budget": record.budget, "seed": record.seed, "command": record.command, "operations": record.operations,

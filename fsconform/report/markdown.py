@@ -16,9 +16,9 @@ from fsconform.report.numbers import bytes_text
 from fsconform.report.verdict_text import (
     TOPOLOGY_WORDS,
     repeat_command,
+    sentence,
     status_line,
     verdict_meaning,
-    verdict_sentence,
 )
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
@@ -37,7 +37,7 @@ def markdown_report(record: RunRecord) -> str:
     results = record.cells
     shots = shot_rows(results)
     return _template().render(
-        record=record, sentence=verdict_sentence(record), meaning=verdict_meaning(record), status=status_line(record),
+        record=record, sentence=sentence(record), meaning=verdict_meaning(record), status=status_line(record),
         families=families_of(record), verdicts=WORST_FIRST, accusations=accusations_of(record),
         undecided=[result for result in results if result.verdict is Verdict.INCONCLUSIVE],
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),

@@ -2,65 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
 
 from fsconform.report.escaping import visible
+from fsconform.run.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bars
 
 EVERY_S = 10.0
-"""Seconds between the lines of an output that is no terminal."""
-
-
-class Progress(Protocol):
-    """Told by a run what it does. Methods may be called from any thread, as often as wanted, and never raise."""
-
-    def phase(self, text: str) -> None:
-        """A new part of the run begins: `checking the sites`."""
-
-    def waiting(self, what: str, elapsed_s: float, total_s: float) -> None:
-        """The run waits for something; `total_s` is 0 where nobody knows how long."""
-
-    def done(self) -> None:
-        """The run is over; nothing is shown any more."""
-
-
-class SilentProgress:
-    """Shows nothing."""
-
-    def phase(self, text: str) -> None:
-        """Nothing."""
-
-    def waiting(self, what: str, elapsed_s: float, total_s: float) -> None:
-        """Nothing."""
-
-    def done(self) -> None:
-        """Nothing."""
+"""Seconds between the lines about one wait, on an output that is no terminal."""
+PHASE_S = 2.0
+"""Phases that follow the last line faster than this are not told there."""
 
 
 class PlainProgress:
-    """One line per phase, and one about every ten seconds while something is waited for."""
+    """A line per phase that is not over at once, and one about every ten seconds while something is waited for."""
 
     def __init__(self, stream: IO[str], every_s: float = EVERY_S, now: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._every_s, self._now = stream, every_s, now
-        self._last = now()
+        self._last = -math.inf
         self._lock = threading.Lock()
 
     def phase(self, text: str) -> None:
-        """Print the phase."""
+        """Print the phase, unless the last line is younger than two seconds."""
         with self._lock:
-            self._say(text)
+            if self._now() - self._last >= PHASE_S:
+                self._say(text)
 
     def waiting(self, what: str, elapsed_s: float, total_s: float) -> None:
         """Print the line if the last one is old enough."""
         with self._lock:
             if self._now() - self._last >= self._every_s:
-                self._say(f"  {what}: {_share(elapsed_s, total_s)}")
+                self._say(f"waiting for {what}: {_share(elapsed_s, total_s)}")
 
     def done(self) -> None:
         """Nothing: lines stay."""
@@ -81,19 +61,17 @@ class LiveProgress:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bars: Bars | None = None
-        self._phase = ""
         self._lock = threading.Lock()
 
     def phase(self, text: str) -> None:
         """Show the phase; a bar appears when something is waited for."""
         with self._lock:
-            self._phase = text
-            self._show("", 0.0, 0.0)
+            self._show(text, 0.0, 0.0, "")
 
     def waiting(self, what: str, elapsed_s: float, total_s: float) -> None:
         """Show what is waited for, with a bar."""
         with self._lock:
-            self._show(what, elapsed_s, total_s)
+            self._show(f"waiting for {what}", elapsed_s, total_s, _share(elapsed_s, total_s))
 
     def done(self) -> None:
         """Take the line away."""
@@ -102,18 +80,16 @@ class LiveProgress:
             if bars is not None:
                 bars.stop()
 
-    def _show(self, what: str, elapsed_s: float, total_s: float) -> None:
+    def _show(self, text: str, elapsed_s: float, total_s: float, share: str) -> None:
         if self._bars is None:
             self._bars = _new_bars(self._console)
-            self._bars.add_task("", total=None, share="")
+            self._bars.add_task(visible(text), total=None, share="")
             self._bars.start()
-        text = ", ".join(filter(None, (visible(self._phase), visible(what))))
-        share = _share(elapsed_s, total_s) if what else ""
         # A task without a total pulses: nobody knows how long.
-        total = total_s if total_s > 0 else None
         self._bars.update(
-            self._bars.task_ids[0], description=text, completed=min(elapsed_s, total_s), total=total, share=share
-        )
+            self._bars.task_ids[0], description=visible(text), completed=min(elapsed_s, total_s),
+            total=total_s if total_s > 0 else None, share=share,
+        )  # fmt: skip
 
 
 def _new_bars(console: Console) -> Bars:
@@ -130,10 +106,14 @@ def _share(elapsed_s: float, total_s: float) -> str:
     return f"{elapsed_s:.0f} of {total_s:.0f} s" if total_s > 0 else f"{elapsed_s:.0f} s"
 
 
-def progress_on(console: Console | None) -> Progress:
-    """Live on a terminal, lines on another output, silent for None."""
-    if console is None:
-        return SilentProgress()
-    if console.is_terminal:
-        return LiveProgress(console)
-    return PlainProgress(console.file)
+@contextmanager
+def live_progress(console: Console | None = None) -> Iterator[Progress]:
+    """Live on a terminal, lines on another output; standard error where None, so that the report stands alone."""
+    from rich.console import Console
+
+    out = console or Console(stderr=True)
+    progress = LiveProgress(out) if out.is_terminal else PlainProgress(out.file)
+    try:
+        yield progress
+    finally:
+        progress.done()

@@ -37,13 +37,15 @@ def broken_properties(record: RunRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cells + found))
 
 
-def verdict_sentence(record: RunRecord) -> str:
+def sentence(record: RunRecord) -> str:
     """One sentence: who keeps or breaks what, in how many of the judged cells. Printable, one line."""
-    if record.interrupted:
-        return f"Interrupted after {record.duration_s:.0f} s. {_cells_sentence(record)}"
-    if record.inconclusive and record.verdict is Verdict.INCONCLUSIVE:
-        return f"Inconclusive: {visible(record.inconclusive)}. {_cells_sentence(record)}"
-    return _cells_sentence(record)
+    ends = [f"inconclusive: {visible(record.inconclusive)}"] if _is_inconclusive(record) else []
+    ends += [f"interrupted after {record.duration_s:.0f} s"] if record.interrupted else []
+    return "; ".join([_cells_sentence(record).removesuffix("."), *ends]) + "."
+
+
+def _is_inconclusive(record: RunRecord) -> bool:
+    return bool(record.inconclusive) and record.verdict is Verdict.INCONCLUSIVE
 
 
 def _cells_sentence(record: RunRecord) -> str:

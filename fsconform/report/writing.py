@@ -35,18 +35,22 @@ def write_report(record: RunRecord, directory: Path, tell: Tell | None = None) -
     return tuple(written)
 
 
-def make_run_directory(record: RunRecord, parent: Path) -> Path:
-    """Make `<parent>/<UTC time>-<fstype>`, with `-2`, `-3`, … where that name is taken. Raises OSError."""
-    parent.mkdir(parents=True, exist_ok=True)
+def report_directory(record: RunRecord, parent: Path) -> Path:
+    """Make `<parent>/<UTC time>-<fstype>`, with `-2`, `-3`, … where that name is taken.
+
+    Never raises: where it cannot be made, `write_report` will say so, and the verdict is not lost.
+    """
     name = run_directory_name(record)
-    for number in range(1, 10_000):
+    for number in range(1, 1000):
         path = parent / (name if number == 1 else f"{name}-{number}")
         try:
-            path.mkdir()
+            path.mkdir(parents=True)
         except FileExistsError:
             continue
+        except OSError:
+            break
         return path
-    raise FileExistsError(f"{parent / name}: no free name for the run's directory")
+    return parent / name
 
 
 def run_directory_name(record: RunRecord) -> str:

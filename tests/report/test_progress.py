@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from fsconform.report.progress import LiveProgress, PlainProgress, SilentProgress, progress_on
+from fsconform.report.progress import LiveProgress, PlainProgress, live_progress
 
 
 def test_plain_lines_come_every_ten_seconds() -> None:
@@ -20,8 +20,8 @@ def test_plain_lines_come_every_ten_seconds() -> None:
     progress.done()
     assert stream.getvalue().splitlines() == [
         "one window of 48 cells",
-        "  negative entries of 5 s to expire: 10 of 36 s",
-        "  negative entries of 5 s to expire: 20 of 36 s",
+        "waiting for negative entries of 5 s to expire: 10 of 36 s",
+        "waiting for negative entries of 5 s to expire: 20 of 36 s",
     ]
 
 
@@ -46,11 +46,22 @@ def test_a_terminal_shows_what_is_waited_for_and_is_left_clean() -> None:
     progress.done()
     progress.done()
     text = stream.getvalue()
-    assert "[red]checking[/], the mount b to answer" in text
+    assert "[red]checking[/]" in text and "waiting for the mount b to answer" in text
     assert text.rstrip("\n").endswith("\x1b[2K") or "\x1b[?25h" in text
 
 
+def test_phases_that_are_over_at_once_are_not_told_in_lines() -> None:
+    clock = [0.0]
+    stream = io.StringIO()
+    progress = PlainProgress(stream, now=lambda: clock[0])
+    for number in range(30):
+        clock[0] = number / 10
+        progress.phase(f"experiment {number}")
+    assert stream.getvalue().splitlines() == ["experiment 0", "experiment 20"]
+
+
 def test_the_kind_follows_the_output() -> None:
-    assert isinstance(progress_on(None), SilentProgress)
-    assert isinstance(progress_on(Console(file=io.StringIO(), force_terminal=True)), LiveProgress)
-    assert isinstance(progress_on(Console(file=io.StringIO(), force_terminal=False)), PlainProgress)
+    with live_progress(Console(file=io.StringIO(), force_terminal=True)) as live:
+        assert isinstance(live, LiveProgress)
+    with live_progress(Console(file=io.StringIO(), force_terminal=False)) as plain:
+        assert isinstance(plain, PlainProgress)

@@ -16,7 +16,7 @@ from fsconform.report.asides import search_line
 from fsconform.report.digest import families_of
 from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, shorten_keys, visible
 from fsconform.report.numbers import bytes_text, duration_text, span_text
-from fsconform.report.verdict_text import repeat_command, status_line, verdict_sentence
+from fsconform.report.verdict_text import repeat_command, sentence, status_line
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.observations import Observation
 from fsconform.vocabulary.verdicts import Judgement, Verdict
@@ -30,25 +30,25 @@ from tests.report.examples import (
 
 
 def test_sentences() -> None:
-    assert verdict_sentence(kept_run()) == "The two mounts keep what 3fs-fuse promises: 23 of 23 judged cells kept."
-    assert verdict_sentence(violated_run()) == (
+    assert sentence(kept_run()) == "The two mounts keep what 3fs-fuse promises: 23 of 23 judged cells kept."
+    assert sentence(violated_run()) == (
         "The two mounts break what 3fs-fuse promises: 3 of 25 judged cells violated"
         " (visibility.create, exclusive.winner, capability.mmap)."
     )
-    assert verdict_sentence(one_client_run()) == (
-        "Inconclusive: one client, visibility between clients not tested."
-        " The mount keeps what 3fs-fuse promises: 8 of 8 judged cells kept."
+    assert sentence(one_client_run()) == (
+        "The mount keeps what 3fs-fuse promises: 8 of 8 judged cells kept;"
+        " inconclusive: one client, visibility between clients not tested."
     )
-    assert verdict_sentence(interrupted_run()).startswith("Interrupted after 12 s. The two mounts keep")
+    assert sentence(interrupted_run()).endswith("5 of 5 judged cells kept; interrupted after 12 s.")
     nothing = replace(kept_run(), cells=())
-    assert verdict_sentence(nothing).startswith("Nothing was judged")
+    assert sentence(nothing).startswith("Nothing was judged")
     undecided = tuple(replace(row, judgement=Judgement(Verdict.INCONCLUSIVE, "")) for row in kept_run().cells[:2])
-    assert "2 of 2 judged cells inconclusive, none violated" in verdict_sentence(replace(kept_run(), cells=undecided))
+    assert "2 of 2 judged cells inconclusive, none violated" in sentence(replace(kept_run(), cells=undecided))
 
 
 def test_a_finding_of_the_search_alone_is_a_violation() -> None:
     record = replace(kept_run(), search=violated_run().search)
-    assert verdict_sentence(record) == (
+    assert sentence(record) == (
         "The two mounts break what 3fs-fuse promises: the search found a violation of exclusive.winner;"
         " 0 of 23 judged cells violated."
     )

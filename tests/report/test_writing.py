@@ -12,7 +12,7 @@ import pytest
 
 from fsconform.report import junit, markdown
 from fsconform.report.histories import history_bytes, history_name
-from fsconform.report.writing import make_run_directory, run_directory_name, write_report
+from fsconform.report.writing import report_directory, run_directory_name, write_report
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.records import RunRecord
 from tests.report.examples import RUNS, hostile_run, kept_run, race_history, violated_run
@@ -45,6 +45,7 @@ def test_a_place_that_cannot_be_written_is_told_not_raised(tmp_path: Path, capsy
     (tmp_path / "file").write_text("in the way")
     assert write_report(kept_run(), tmp_path / "file") == ()
     assert capsys.readouterr().err.count("was not written: ") == 3
+    assert write_report(kept_run(), report_directory(kept_run(), tmp_path / "file"), lambda line: None) == ()
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +59,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_run_directories_are_unique_and_safe(tmp_path: Path) -> None:
-    names = [make_run_directory(kept_run(), tmp_path / "reports").name for _ in range(3)]
+    names = [report_directory(kept_run(), tmp_path / "reports").name for _ in range(3)]
     assert names == ["20261129T190242Z-fuse.fsconform" + end for end in ("", "-2", "-3")]
     assert re.fullmatch(r"[A-Za-z0-9._-]+", run_directory_name(hostile_run()))
     mount = replace(kept_run().sites[0].mount, fstype="../..")
