@@ -6,11 +6,15 @@ On the mounts under test nothing is ever written outside it (docs/design.md, Saf
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fsconform.run.asking import Asker, ask
 from fsconform.run.children import ChildFailedError, Stuck, call_in_child
-from fsconform.vocabulary.errors import CannotTestError
+from fsconform.run.surveys import RunDirectory
+from fsconform.vocabulary.errors import CannotTestError, FsconformError
+from fsconform.vocabulary.sites import Site
 
 REMOVAL_DEADLINE_S = 20.0
 """How long one removal may take altogether."""
@@ -64,6 +68,39 @@ def remove_locally(
         return Removal(path, "stays", (f"{path}: {error}",))
     if isinstance(answer, Stuck):
         return Removal(path, "stays", (f"{path}: {answer}",))
+    return removal_from(path, answer)
+
+
+def remove(fleet: Asker, workers: Mapping[str, Any], sites: Sequence[Site], directory: RunDirectory) -> Removal:
+    """Remove the run's directory; never raises for what stays, but names it.
+
+    The site that made it comes first, then every other one that can write. Local sites are served by a child of
+    ours, so this works after the fleet is gone; others need a live worker (`workers`: letter -> worker).
+    """
+    removal = Removal(directory.paths[directory.maker], "stays")
+    for site in sorted(sites, key=lambda site: (site.letter != directory.maker, site.letter)):
+        if site.read_only and site.letter != directory.maker:
+            continue
+        if site.spec.launcher == "local":
+            removal = remove_locally(site.path, directory.run_id)
+        else:
+            removal = _remove_there(fleet, workers.get(site.letter), site, directory)
+        if not removal.left_behind:
+            break
+    return removal
+
+
+def _remove_there(fleet: Asker, worker: Any, site: Site, directory: RunDirectory) -> Removal:
+    path = directory.paths[site.letter]
+    if worker is None:
+        return Removal(path, "stays", (f"{site.spec.text}: {path}: no worker is left there",))
+    try:
+        answer = ask(
+            fleet, worker, site.spec, "remove_run_directory", site.path, directory.run_id, REMOVAL_DEADLINE_S,
+            deadline_s=REMOVAL_DEADLINE_S + STALL_DEADLINE_S,
+        )  # fmt: skip
+    except FsconformError as error:
+        return Removal(path, "stays", (f"{site.spec.text}: {path}: {error}",))
     return removal_from(path, answer)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import NoReturn
 
 from fsconform.run.children import Stuck
 from fsconform.run.first_contact import CONTACT_DEADLINE_S, Facts
@@ -45,7 +46,7 @@ def refuse_path(spec: SiteSpec) -> None:
         )
 
 
-def refuse_stuck(spec: SiteSpec, stuck: Stuck) -> None:
+def refuse_stuck(spec: SiteSpec, stuck: Stuck) -> NoReturn:
     """Raises CannotTestError for a mount that does not answer."""
     raise CannotTestError(
         f"site {spec.text!r}: hung: {stuck}; see whether its server runs and answers, or unmount it (umount -l), "

@@ -125,8 +125,7 @@ def _word(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "errno %s" % error.errno)
 
 
-def _probe_one(directory: str, feature: str) -> str:
-    place = os.path.join(directory, "capability." + feature)
+def _probe_one(place: str, feature: str) -> str:
     try:
         os.mkdir(place, 0o700)
     except OSError as error:
@@ -153,9 +152,12 @@ def _clear(place: str) -> None:
         return
 
 
-def probe_capabilities(directory: str) -> "dict[str, str]":
-    """Feature -> `works`, the errno name of the refusal, `mismatch` or `unknown`. Cleans up after itself."""
-    return {feature: _probe_one(directory, feature) for feature in FEATURES}
+def probe_capabilities(directory: str, prefix: str) -> "dict[str, str]":
+    """Feature -> `works`, the errno name of the refusal, `mismatch` or `unknown`.
+
+    Each is asked in a directory of its own, `directory/prefix.feature`, which is removed again.
+    """
+    return {feature: _probe_one(os.path.join(directory, prefix + "." + feature), feature) for feature in FEATURES}
 
 
-CAPABILITIES = {"probe_capabilities": probe_capabilities}
+CAPABILITIES: "dict[str, Callable[..., Any]]" = {"probe_capabilities": probe_capabilities}

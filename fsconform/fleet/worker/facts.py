@@ -222,4 +222,4 @@ def site_facts(path: str, tell: Callable[[str], None] = no_word) -> dict[str, An
     return facts
 
 
-FACTS = {"site_facts": site_facts}
+FACTS: "dict[str, Callable[..., Any]]" = {"site_facts": site_facts}

@@ -6,7 +6,7 @@ directory keeps one site from touching what another made all show here, before a
 
 import errno
 import os
-from typing import Any
+from typing import Any, Callable
 
 WORKS = "works"
 
@@ -74,7 +74,7 @@ def remove_mark(directory: str, name: str) -> str:
     return WORKS
 
 
-HANDSHAKE = {
+HANDSHAKE: "dict[str, Callable[..., Any]]" = {
     "leave_mark": leave_mark,
     "look_at_mark": look_at_mark,
     "replace_mark": replace_mark,

@@ -248,4 +248,7 @@ def _remains(stays: dict[str, str]) -> dict[str, Any]:
     return {"state": "stays" if pairs else "removed", "stays": pairs[:_NAMED], "count": len(pairs)}
 
 
-TREE = {"make_run_directory": make_run_directory, "remove_run_directory": remove_run_directory}
+TREE: "dict[str, Callable[..., Any]]" = {
+    "make_run_directory": make_run_directory,
+    "remove_run_directory": remove_run_directory,
+}
