@@ -100,7 +100,8 @@ def judge_replaceable(errno: Ints, value: Ints, invoked: Ints, publish_returned:
     classes = seen(errno, value)
     versions = value >> 8
     current = _current_version(invoked, publish_returned)
-    behind = np.where(classes == Seen.EXACT, np.maximum(0, current - versions), 0)
+    behind = np.where((classes == Seen.EXACT) & ~_may_come_late(versions, publish_returned), current - versions, 0)
+    behind = np.maximum(0, behind)
     read = classes <= Seen.TORN
     return ContentReport(
         seen=np.where(behind > 0, Seen.STALE, classes).astype(np.int64),
@@ -131,6 +132,15 @@ _WORDS = {
 
 def _failed(errno: Ints) -> Bools:
     return np.asarray((told(errno) == Told.OPEN) & (errno > 0), np.bool_)
+
+
+def _may_come_late(versions: Ints, publish_returned: Ints) -> Bools:
+    """Versions whose publish has an open outcome: it may take effect after later ones; (R, n), (R, V) -> (R, n)."""
+    count = publish_returned.shape[1]
+    known = (versions >= 1) & (versions <= count)
+    padded = np.concatenate([np.zeros((len(publish_returned), 1), np.int64), publish_returned], axis=1)
+    late = np.take_along_axis(padded, np.where(known, versions, 0), axis=1) >= INF
+    return np.asarray(late, np.bool_)
 
 
 def _current_version(invoked: Ints, publish_returned: Ints) -> Ints:

@@ -27,7 +27,7 @@ class ExclusiveReport:
     winners: Ints
     two_winners: Bools
     no_winner: Bools
-    """Nobody won a free name, somebody was told EEXIST, and nobody's outcome is open."""
+    """Nobody won a free name, and somebody was told EEXIST before anybody began whose outcome is open."""
     undecided: Bools
     """Nobody is known to have won, and somebody's outcome is open (EIO, HUNG, LOST, ...): no statement."""
     win_over_existing: Bools
@@ -50,7 +50,10 @@ def judge_exclusive(invoked: Ints, returned: Ints, errno: Ints, exists_from: Int
     ran, won = codes != Told.ABSENT, codes == Told.DONE
     exists = np.full(len(errno), INF, np.int64) if exists_from is None else exists_from
     winners = np.count_nonzero(won, axis=1).astype(np.int64)
-    is_open = (codes == Told.OPEN).any(axis=1)
+    told_so = np.where(codes == Told.EEXIST, returned, INF).min(axis=1, initial=INF)
+    # Only what began before somebody was told EEXIST can have made the name that was there.
+    may_have_won = ((codes == Told.OPEN) & (invoked <= told_so[:, None])).any(axis=1)
+    nobody = (winners == 0) & ~may_have_won & (codes == Told.EEXIST).any(axis=1) & (exists >= INF)
     decided = (winners > 0)[:, None]
     lost = decided & ran & ~won
     answered = lost & (errno > 0)
@@ -60,8 +63,8 @@ def judge_exclusive(invoked: Ints, returned: Ints, errno: Ints, exists_from: Int
         all_overlap=all_overlapping(invoked, returned, ran),
         winners=winners,
         two_winners=winners > 1,
-        no_winner=(winners == 0) & ~is_open & (codes == Told.EEXIST).any(axis=1) & (exists >= INF),
-        undecided=(winners == 0) & is_open,
+        no_winner=nobody,
+        undecided=(winners == 0) & (codes == Told.OPEN).any(axis=1) & ~nobody,
         win_over_existing=(won & (invoked > exists[:, None])).any(axis=1),
         losers=np.count_nonzero(lost, axis=1).astype(np.int64),
         wrong_errno=(answered & (errno != numbers.EEXIST)).any(axis=1),
