@@ -1,0 +1,9 @@
+"""The lying lab: mutants, each one switchable defect of the emulated filesystem.
+
+To add one: write a function (lab, knobs) -> None in a module of its family here, decorate it with `@mutant`, and
+import the module below.
+"""
+
+from fsconform.lab.mutants.registry import MUTANTS, Mutant
+
+__all__ = ["MUTANTS", "Mutant"]

@@ -1,0 +1,1 @@
+"""From bytes of the FUSE protocol to operations and back: one handler per opcode."""
