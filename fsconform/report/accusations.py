@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fsconform.report.digest import outcomes_text, rate_of
+from fsconform.report.digest import outcomes_text
 from fsconform.report.escaping import shorten_keys, visible
 from fsconform.report.numbers import duration_text
 from fsconform.report.verdict_text import TOPOLOGY_WORDS, place_of, repeat_command
@@ -62,14 +62,14 @@ def accusations_of(record: RunRecord) -> tuple[Accusation, ...]:
 
 def _of_cell(record: RunRecord, result: CellResult) -> Accusation:
     witness = result.observation.witness
-    got = [visible(result.judgement.reason), outcomes_text(result)]
-    if result.observation.kind == "rounds":
-        got.insert(1, rate_of(result))
+    story = visible(witness.story) if witness else ""
+    reason, outcomes = visible(result.judgement.reason), outcomes_text(result)
+    got = [reason, "" if outcomes in reason else outcomes]
     return Accusation(
         title=result.cell.id, property_id=result.cell.property_id, question=_question(result.cell.property_id),
         expected=_expected(result), got="; ".join(filter(None, got)), where=_where(record, result),
         breaks=_breaks(result.cell.property_id), source=visible(result.promise.source),
-        story=visible(witness.story) if witness else "", program=_program_lines(witness),
+        story=story if story not in reason else "", program=_program_lines(witness),
         timeline=_timeline(witness), again=repeat_command(record, result.cell.id),
     )  # fmt: skip
 

@@ -133,7 +133,7 @@ def _undecided(record: RunRecord) -> Iterator[RenderableType]:
 
 
 def _remarks(record: RunRecord) -> list[tuple[str, str]]:
-    rows = [("capable", capability_line(record))] if record.capabilities else []
+    rows = [("calls", capability_line(record))] if record.capabilities else []
     rows.append(("search", search_line(record)))
     rows += [
         ("", f"{visible(found.kind)} ({found.property_id}, not promised): {visible(found.story)}")
@@ -141,8 +141,8 @@ def _remarks(record: RunRecord) -> list[tuple[str, str]]:
         if not found.promised
     ]
     for key, lines in (
-        ("near miss", near_misses(record)), ("incident", record.incidents), ("stayed", record.left_behind),
-        ("unseen", record.blind_spots), ("to settle", (record.how_to,) if record.how_to else ()),
+        ("near miss", near_misses(record)), ("incident", record.incidents), ("left over", record.left_behind),
+        ("blind spot", record.blind_spots), ("to settle", (record.how_to,) if record.how_to else ()),
     ):  # fmt: skip
         rows += [(key if k == 0 else "", visible(line)) for k, line in enumerate(lines)]
     return rows

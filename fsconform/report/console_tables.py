@@ -21,9 +21,11 @@ STYLES = {
     Verdict.OBSERVED: "cyan",
     Verdict.NOT_APPLICABLE: "dim",
 }
-KEY_WIDTH = 9
+KEY_WIDTH = 10
 WIDE = 110
 """Columns from which on the table also shows the age of cache entries."""
+_INDENT, _SEEN, _AGE, _NARROW_PROMISE = 2, 20, 14, 12
+"""Columns: before all tables; at least for what was seen, where there is room; for ages; at most for promises."""
 MODEL = "measured on a model"
 _LEGEND = (
     "A row without a direction covers all of them. Times: median since the change, longest of all;"
@@ -67,16 +69,23 @@ def _column_widths(families: tuple[Family, ...], width: int) -> tuple[int, int, 
     verdict = max(map(len, ["verdict", *(row.verdict.value for row in rows)]))
     promise = max(map(len, ["promised", *(row.promised for row in rows)]))
     cell = max(map(len, ["cell", *(row.name for row in rows)]))
-    promise = min(promise, 12 if width < WIDE else 20)
-    return verdict, min(cell, max(20, (width - verdict - promise - 8) * 6 // 10)), promise
+    if width < WIDE:
+        promise = min(promise, _NARROW_PROMISE)
+    rest = width - _INDENT - verdict - promise - 3 * _gap(width) - (_AGE + _gap(width) if width >= WIDE else 0)
+    return verdict, min(cell, max(rest - _SEEN, rest // 2)), promise
+
+
+def _gap(width: int) -> int:
+    return 2 if width >= WIDE else 1
 
 
 def _family_table(family: Family, widths: tuple[int, int, int], width: int, header: bool) -> Table:
-    table = Table(box=None, show_header=header, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
+    gap = (0, _gap(width), 0, 0)
+    table = Table(box=None, show_header=header, header_style="dim", padding=gap, pad_edge=False)
     for title, column in zip(("verdict", "cell", "promised"), widths, strict=True):
         table.add_column(title, width=column, overflow="fold")
     if width >= WIDE:
-        table.add_column("age of entry", width=18, overflow="fold")
+        table.add_column("age of entry", width=_AGE, overflow="fold")
     table.add_column("seen", overflow="fold")
     for row in family.rows:
         cells = [

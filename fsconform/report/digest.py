@@ -91,8 +91,15 @@ def _row(results: tuple[CellResult, ...]) -> Row:
     first = results[0]
     return Row(
         first.verdict, _label(first), tuple(result.cell.direction for result in results), promised_text(first.promise),
-        _seen(results), _primed(results), visible(first.judgement.reason), tuple(result.cell.id for result in results),
+        _seen(results), _primed(results), _reasons(results), tuple(result.cell.id for result in results),
     )  # fmt: skip
+
+
+def _reasons(results: tuple[CellResult, ...]) -> str:
+    reasons = dict.fromkeys(visible(result.judgement.reason) for result in results)
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return "; ".join(f"{result.cell.direction}: {visible(result.judgement.reason)}" for result in results)
 
 
 def _label(result: CellResult) -> str:
@@ -134,7 +141,7 @@ def _latency_seen(results: tuple[CellResult, ...]) -> str:
         words.append(f"max {duration_text(max(hit.max or 0.0 for hit in hits))}")
     if flickers := sum(summary.flickers for summary in summaries):
         words.append(f"gone again {flickers} times")
-    convicted = sum(result.judgement.violations for result in results)
+    convicted = sum(result.judgement.violations for result in results if result.verdict is Verdict.VIOLATED)
     if convicted and convicted != never:
         words.append(f"{convicted} of {trials} too late")
     return ", ".join(words)
@@ -148,8 +155,10 @@ def _primed(results: tuple[CellResult, ...]) -> str:
 
 
 def rate_of(result: CellResult) -> str:
-    """`0 of 300 (< 1.0 % at 95 %)`: trials that convict, of the informative ones."""
-    return rate_text(result.judgement.violations or result.observation.violations, result.observation.informative)
+    """`0 of 300 (< 1 % at 95 %)`: trials that convict, of the informative ones (of all, where a refusal convicts)."""
+    count, observation = result.judgement.violations, result.observation
+    trials = observation.informative if count <= observation.informative else max(count, observation.attempted)
+    return rate_text(count, trials)
 
 
 def outcomes_text(result: CellResult) -> str:

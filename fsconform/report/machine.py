@@ -77,7 +77,7 @@ def _observation(result: CellResult) -> dict[str, Any]:
     summary = summarise_latency(observation)
     return {
         "attempted": observation.attempted, "trials": observation.informative,
-        "violations": result.judgement.violations or observation.violations, "rate_95": rate_of(result),
+        "violations": result.judgement.violations, "rate_95": rate_of(result),
         "outcomes": dict(observation.outcomes),
         "latency_s": summary.to_json() if summary else None,
         "resolution": summary.resolution if summary else None,

@@ -23,6 +23,8 @@ from fsconform.report.verdict_text import (
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
 
+_MODEL_LINE = "\n*Measured on a model, not on the filesystem that it models (see the top).*\n"
+"""Stands at every table of a model."""
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -43,13 +45,8 @@ def markdown_report(record: RunRecord) -> str:
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
         search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
         near_misses=near_misses(record), again=repeat_command(record), topology_words=TOPOLOGY_WORDS,
-        model_line=_model_line(record),
+        model_line=Ready(_MODEL_LINE if record.model_note else ""),
     )  # fmt: skip
-
-
-def _model_line(record: RunRecord) -> Ready:
-    """What stands at every table of a model; empty else."""
-    return Ready(f"\n*Measured on a model: {markdown_text(record.model_note)}*\n" if record.model_note else "")
 
 
 @cache

@@ -71,7 +71,8 @@ def latency_observation(trials: tuple[LatencyTrial, ...], **changes: object) -> 
     """An observation of latency trials."""
     seen = sum(trial.hi < INF_NS for trial in trials)
     outcomes = {"seen": seen} | ({"never": len(trials) - seen} if seen < len(trials) else {})
-    base = Observation(len(trials) + 1, len(trials), outcomes=outcomes | {"primed late": 1}, latency=trials,
+    missed = sum(trial.lo > 0 for trial in trials)
+    base = Observation(len(trials) + 1, len(trials), missed, outcomes=outcomes | {"primed late": 1}, latency=trials,
                        longest_fill_ns=900_000)  # fmt: skip
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -98,7 +99,14 @@ def kept_cells() -> tuple[CellResult, ...]:
         rows.append(a_result(cell, within(ENTRY), latency_observation(latency(30, 20)), Verdict.KEPT, "all in time"))
         cell = make_cell("size.grow", direction, state="known", observer="open-fstat", after="close")
         rows.append(
-            a_result(cell, NOTHING, latency_observation(latency(29.9, 20)), Verdict.OBSERVED, "nothing promised")
+            a_result(
+                cell,
+                NOTHING,
+                latency_observation(latency(29.9, 20)),
+                Verdict.OBSERVED,
+                "nothing promised",
+                violations=20,
+            )
         )
     for publish in ("excl", "link", "mkdir"):
         for contenders in ("2", "4"):

@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fsconform.report.asides import search_line
-from fsconform.report.digest import families_of
+from fsconform.report.digest import families_of, rate_of
 from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, shorten_keys, visible
+from fsconform.report.machine import report_object
 from fsconform.report.numbers import bytes_text, duration_text, span_text
 from fsconform.report.verdict_text import repeat_command, sentence, status_line
+from fsconform.vocabulary.cells import make_cell
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.observations import Observation
 from fsconform.vocabulary.verdicts import Judgement, Verdict
 from tests.report.examples import (
+    GUARANTEED,
+    a_result,
     a_site,
     interrupted_run,
     kept_run,
@@ -147,3 +151,25 @@ def test_markdown_shows_text_as_it_is(text: str) -> None:
 def test_keys_are_shortened() -> None:
     key = "3f2a91" + "0" * 58
     assert shorten_keys(f"open({key}.bin, {key[:63]})") == f"open(3f2a91….bin, {key[:63]})"
+
+
+def test_a_refusal_convicts_though_no_trial_was_informative() -> None:
+    cell = make_cell("capability.mmap", "a-a")
+    observed = Observation(2, 0, refused="ENODEV")
+    result = a_result(cell, GUARANTEED, observed, Verdict.VIOLATED, "unsupported", violations=2)
+    assert rate_of(result).startswith("2 of 2 ")
+
+
+def test_misses_within_the_bound_are_no_violations() -> None:
+    record = kept_run()
+    (cell,) = (c for c in report_object(record)["cells"] if c["id"] == "visibility.create/rename/missed/stat/a-b")
+    assert cell["observation"]["violations"] == 0 and cell["observation"]["rate_95"].startswith("0 of 20")
+    rows = {row.name: row for family in families_of(record) for row in family.rows}
+    assert "too late" not in rows["grow/known/open-fstat/close"].seen
+
+
+def test_reasons_of_both_directions_are_kept() -> None:
+    base = kept_run()
+    both = [replace(row, judgement=Judgement(Verdict.KEPT, f"seen {row.cell.direction}")) for row in base.cells]
+    rows = {row.name: row for family in families_of(replace(base, cells=tuple(both))) for row in family.rows}
+    assert rows["create/rename/missed/stat"].reason == "a-b: seen a-b; b-a: seen b-a"
