@@ -13,6 +13,7 @@ from fsconform.fleet.page import Page
 from fsconform.fleet.rounds import run_rounds
 from fsconform.fleet.trials import PendingTrials
 from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
+from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.trials import Trial
@@ -55,16 +56,19 @@ class Fleet:
             number = len(self.workers)
             worker = Worker(contact.launch, number, contact.gateway, contact.channel, contact.pid, contact.python)
             self.workers.append(worker)
-        if worker.local:
-            worker.call("attach", self._page.path)
+        worker.shares_page = bool(worker.call("attach", self._page.path, self._page.token))
         return worker
 
     def call(self, worker: Worker, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
         """Call a function registered at the worker (`fleet.worker.requests`); arguments and result are builtins.
 
-        `deadline_s`: how long it may go without progress. Raises WorkerLost, WorkerError.
+        It must end within `deadline_s`. Raises WorkerLost, WorkerError.
         """
-        return worker.call(name, *arguments, deadline_s=deadline_s)
+        try:
+            return worker.call(name, *arguments, deadline_s=deadline_s)
+        except WorkerLost as loss:
+            self.incidents.append(f"{loss.reason}, asked to {name!r}")
+            raise
 
     def run_rounds(
         self,
@@ -83,6 +87,7 @@ class Fleet:
         """
         if len(program.lanes) != len(workers):
             raise ValueError(f"{len(program.lanes)} lanes, {len(workers)} workers")
+        _refuse_strangers(workers)
         return run_rounds(
             self._page, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append
         )
@@ -102,6 +107,7 @@ class Fleet:
         `gap_s`: pause between two sweeps over the pending trials. `ready`: a meeting point between acquainting and
         settling for several calls that share a window, so that no seed disturbs another's primed names.
         """
+        _refuse_strangers((actor, observer))
         pending = PendingTrials(
             self._page, actor, observer, trials, settle_s, gap_s, step_deadline_s, ready, self.incidents.append
         )
@@ -140,11 +146,12 @@ class Fleet:
         for worker in self.workers:
             if not worker.ended(max(0.0, end - time.monotonic())):
                 worker.kill()
-        for worker in self.workers:
+        for worker in list(self.workers):
             self._part_with(worker, _DEATH_S)
         for pending in self._pending:
             pending.join(_DEATH_S)
-        self._page.close()
+        if all(pending.done() for pending in self._pending):
+            self._page.close()
 
     def _part_with(self, worker: Worker, deadline_s: float) -> None:
         if not worker.ended(deadline_s):
@@ -153,3 +160,13 @@ class Fleet:
         with self._lock:
             if worker in self.workers:
                 self.workers.remove(worker)
+
+
+def _refuse_strangers(workers: Sequence[Worker]) -> None:
+    """Workers meet in shared memory: all must be on this host. Raises CannotTestError."""
+    for worker in workers:
+        if not worker.shares_page:
+            raise CannotTestError(
+                f"site {worker.launch.spec.text!r}: its workers cannot share memory with those of this host; "
+                "sites on other hosts cannot take part in races and latency trials yet"
+            )

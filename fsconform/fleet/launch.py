@@ -28,11 +28,6 @@ class Launch:
     """Directory below which relative paths of its jobs are meant."""
     python: str = ""
 
-    @property
-    def local(self) -> bool:
-        """Whether the worker is a child of this process, on this host."""
-        return self.spec.launcher in ("local", "lab")
-
 
 @dataclass(frozen=True, slots=True)
 class Contact:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import mmap
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fsconform.fleet.worker.barrier import ABORT_WORD, HALT_WORD, REGION_WORDS, Place
+from fsconform.fleet.worker.barrier import ABORT_WORD, HALT_WORD, REGION_WORDS, TOKEN_WORD, Place
 
 _REGIONS = 64
 
 
 class Page:
-    """A memory file of 64-bit words: word 0 counts halts, each running job has a region of its own."""
+    """A memory file of 64-bit words: word 0 counts halts, word 1 is a token that tells it from any other file, and
+    each running job has a region of its own."""
 
     def __init__(self) -> None:
         self._descriptor = os.memfd_create("fsconform-page")
         os.ftruncate(self._descriptor, (_REGIONS + 1) * REGION_WORDS * 8)
         self._map = mmap.mmap(self._descriptor, 0)
         self._words = memoryview(self._map).cast("q")
+        self.token = self._words[TOKEN_WORD] = secrets.randbits(62)
         self._free = [region * REGION_WORDS for region in range(_REGIONS, 0, -1)]
         self._lock = threading.Lock()
 
@@ -36,11 +39,9 @@ class Page:
             region = self._free.pop()
             for word in range(region, region + REGION_WORDS):
                 self._words[word] = 0
-        try:
-            yield region
-        finally:
-            with self._lock:
-                self._free.append(region)
+        yield region
+        with self._lock:  # after an exception somebody may still be using it: that region is not used again
+            self._free.append(region)
 
     def place(self, region: int, lane: int, lanes: int, patience_s: float) -> Place:
         """Where one worker of a job meets the others. `patience_s`: deadline of each of its waits, seconds."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fsconform.fleet.page import Page
-from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
-from fsconform.vocabulary.errnos import LOST, NOT_RUN
+from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
+from fsconform.vocabulary.errnos import HUNG, LOST, NOT_RUN
 from fsconform.vocabulary.histories import INF, LaneColumns, RoundHistory
 from fsconform.vocabulary.programs import Lane, Program
 
@@ -44,16 +45,34 @@ def run_rounds(
             page.abort(region)
         for number, serial in serials.items():
             try:
-                answers[number] = workers[number].finish(serial, max(0.0, end - time.monotonic()) + GRACE_S)
+                late = partial(_late, page, region, incident)
+                answers[number] = workers[number].finish(serial, max(0.0, end - time.monotonic()), late)
             except WorkerLost as loss:
                 answers[number] = loss.report
-                lost[number] = loss.reason
+                lost[number] = loss.reason + _hung_step(program.lanes[number], loss.report)
             except WorkerError as error:
                 lost[number] = f"{workers[number]} could not run its rounds: {error}"
             if number in lost:
                 page.abort(region)
                 incident(lost[number])
     return _history(program, answers, lost, rounds, sent_ns)
+
+
+def _late(page: Page, region: int, incident: Callable[[str], None]) -> None:
+    """The whole job takes too long: what it has by now comes home."""
+    page.abort(region)
+    incident("rounds were ended early: their deadline passed")
+
+
+def _hung_step(lane: Lane, report: Answer | None) -> str:
+    """In which step and round a lane hung, as the end of a sentence."""
+    if report is None:
+        return ""
+    places = np.flatnonzero(np.frombuffer(report[1][2], dtype=np.int64) == HUNG)
+    if len(places) == 0:
+        return ""
+    number, step = divmod(int(places[0]), len(lane.steps))
+    return f", at {lane.steps[step]} of round {number}"
 
 
 def _send(

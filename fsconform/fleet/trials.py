@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fsconform.fleet.page import Page
-from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
+from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import name_of
 from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import Trial, TrialResult
@@ -132,10 +132,10 @@ class PendingTrials:
     def _together(self, region: int, worker: Worker, name: str, arguments: tuple[Any, ...], deadline_s: float) -> Any:
         """One worker's part of the timed phase: its answer, or what it had finished when it was lost."""
         try:
-            return worker.finish(worker.begin(name, arguments, self._step_deadline_s), deadline_s + GRACE_S)
+            return worker.finish(worker.begin(name, arguments, self._step_deadline_s), deadline_s)
         except WorkerLost as loss:
             self._page.abort(region)
-            self._lose(loss.reason)
+            self._lose(loss.reason if loss.report is None else f"{loss.reason}, {loss.report[2]}")
             return loss.report
         except WorkerError as error:
             self._page.abort(region)
@@ -144,7 +144,7 @@ class PendingTrials:
 
     def _lose(self, reason: str) -> None:
         self._lost = self._lost or reason
-        self._incident(reason)
+        self._incident(f"{reason} (while {self.phase})")
 
 
 def _wires(steps: Sequence[Step]) -> tuple[tuple[Any, ...], ...]:

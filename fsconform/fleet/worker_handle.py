@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import re
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,9 @@ from fsconform.fleet.launch import Launch
 from fsconform.vocabulary.errors import FsconformError
 
 GRACE_S = 3.0
-"""How much longer than the worker's own watchdog the controller waits for an answer, seconds."""
+"""How much longer than its deadline an answer is waited for (the worker's own watchdog speaks first), seconds."""
+GONE_S = 0.5
+"""How long to wait for the exit status of a worker whose stream ended, seconds."""
 
 
 class WorkerLost(FsconformError):  # noqa: N818 - the state of a worker
@@ -47,6 +49,8 @@ class Worker:
         self.pid = pid
         self.python = python
         self.root = launch.root
+        self.shares_page = False
+        """Whether it meets others through the page of shared words (same host)."""
         self.lost = ""
         """Why it is gone; empty while it lives."""
         self.gateway = gateway
@@ -71,28 +75,40 @@ class Worker:
             raise self._gone(error) from error
         return self._serial
 
-    def finish(self, serial: int, deadline_s: float) -> Any:
-        """The answer to a request. Raises WorkerLost (the process is ended where it did not answer), WorkerError."""
-        end = time.monotonic() + deadline_s
+    def finish(self, serial: int, deadline_s: float, late: Callable[[], None] = lambda: None) -> Any:
+        """The answer to a request. Raises WorkerLost, WorkerError.
+
+        When the deadline passes `late` is called (to ask the job to stop), and a grace period later the process is
+        ended.
+        """
         try:
-            while True:
-                answer = self._receive(end)
-                if answer[0] == serial:
-                    return self._result(answer)
+            try:
+                answer = self._answer(serial, deadline_s)
+            except TimeoutError:
+                late()
+                answer = self._answer(serial, GRACE_S)
+            return self._result(answer)
+        except TimeoutError:
+            self.kill()
+            self.lost = f"{self} did not answer within {deadline_s:g} s and was ended"
+            raise WorkerLost(self.lost, hung=True) from None
         finally:
             self._busy.release()
 
     def call(self, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
-        """Call one function; it must show progress at least every `deadline_s` and end within ten times that."""
-        return self.finish(self.begin(name, arguments, deadline_s), 10 * deadline_s + GRACE_S)
+        """Call one function, which must end within `deadline_s`. Raises WorkerLost, WorkerError."""
+        return self.finish(self.begin(name, arguments, deadline_s), deadline_s)
 
-    def _receive(self, end: float) -> tuple[Any, ...]:
+    def _answer(self, serial: int, deadline_s: float) -> tuple[Any, ...]:
+        """The next answer to a request; those to requests that nobody waits for any more are dropped."""
+        end = time.monotonic() + deadline_s
         try:
-            return tuple(self._channel.receive(timeout=max(0.0, end - time.monotonic())))
+            while True:
+                answer = tuple(self._channel.receive(timeout=max(0.0, end - time.monotonic())))
+                if answer[0] == serial:
+                    return answer
         except self._channel.TimeoutError:
-            self.kill()
-            self.lost = f"{self} did not answer in time and was ended"
-            raise WorkerLost(self.lost, hung=True) from None
+            raise TimeoutError from None
         except (EOFError, OSError, self._channel.RemoteError) as error:
             raise self._gone(error) from error
 
@@ -101,29 +117,29 @@ class Worker:
         if kind == "done":
             return rest[0]
         if kind == "hung":
-            place, report = rest
-            self.lost = f"{self} hung in system call {place['syscall']} ({place['wchan'] or 'no wchan'})"
-            raise WorkerLost(self.lost, hung=True, report=report)
+            self.lost = f"{self} hung {_place(rest[0])}"
+            raise WorkerLost(self.lost, hung=True, report=rest[1])
         if kind == "failed":
             raise WorkerError(rest[1], rest[0])
-        raise WorkerError(str(rest[0]))
+        raise WorkerError(f"{self}: {rest[0]}")
 
     def _gone(self, error: BaseException) -> WorkerLost:
         if not self.lost:
-            self.lost = f"{self} went away ({type(error).__name__})"
+            self.ended(GONE_S)
+            status = self._process.returncode
+            how = f"ended by signal {-status}" if status is not None and status < 0 else type(error).__name__
+            self.lost = f"{self} went away ({how})"
         return WorkerLost(self.lost)
 
     @property
-    def local(self) -> bool:
-        """Whether the process is one of this host that we started ourselves (so that its pid means something)."""
-        return self.launch.local
+    def _process(self) -> Any:
+        """The child that runs the worker, or its launcher (ssh, the command of an `exec=` site)."""
+        return self.gateway._io.popen
 
     def kill(self) -> None:
-        """End the process at once: SIGKILL here, closing its input elsewhere."""
-        if self.local:
-            with suppress(ProcessLookupError):
-                if self.state() not in ("", "Z"):
-                    os.kill(self.pid, signal.SIGKILL)
+        """End the process at once; where it is not our child it ends by itself when its input closes."""
+        with suppress(OSError):
+            self._process.kill()
         self._close_input()
 
     def dismiss(self) -> None:
@@ -137,13 +153,11 @@ class Worker:
             self.gateway._io.close_write()
 
     def state(self) -> str:
-        """The letter of its state in /proc (proc_pid_stat(5)), empty where it is gone or elsewhere."""
-        with suppress(OSError):
-            self.gateway._io.popen.poll()  # reaps it
-        if not self.local or self.gateway._io.popen.returncode is not None:
+        """The letter of its state in /proc (proc_pid_stat(5)), empty where it is gone."""
+        if self._process.poll() is not None:
             return ""
         try:
-            with open(f"/proc/{self.pid}/stat") as file:
+            with open(f"/proc/{self._process.pid}/stat") as file:
                 return file.read().rpartition(")")[2].split()[0]
         except OSError:
             return ""
@@ -151,8 +165,15 @@ class Worker:
     def ended(self, deadline_s: float) -> bool:
         """Wait until the process is gone."""
         end = time.monotonic() + deadline_s
-        while self.state() not in ("", "Z"):
+        while self.state():
             if time.monotonic() > end:
                 return False
             time.sleep(0.02)
         return True
+
+
+def _place(where: dict[str, str]) -> str:
+    """Where in the kernel, in words: the innermost functions of the stack if it was readable, else wchan."""
+    functions = re.findall(r"(\w[\w.]*)\+0x", where["stack"])
+    inside = " < ".join(functions[:4]) or where["wchan"].strip("0") or "unknown"
+    return f"in state {where['state']} in the kernel: {inside}, system call {where['syscall']}"

@@ -91,6 +91,7 @@ def act_all(place: "Sequence[Any]", job: int) -> "tuple[bytes, list[tuple[int, i
     meeting, acts, reason = Meeting(Place(*place)), PREPARED[job], ""
 
     def report() -> "tuple[bytes, list[tuple[int, int, int]], str]":
+        """`reason` is for the watchdog: which trial it is that hangs."""
         rows = array("q", [number for act in acts for number in act.row])
         failures = [(number, *act.seed_failure) for number, act in enumerate(acts) if act.seed_failure[0] != NONE]
         return rows.tobytes(), failures, reason
@@ -98,7 +99,9 @@ def act_all(place: "Sequence[Any]", job: int) -> "tuple[bytes, list[tuple[int, i
     Current.watchdog.begin(Current.deadline_s, None, report)
     try:
         for number, act in enumerate(acts):
+            reason = "in trial {}".format(number)
             act.perform(meeting, number)
+        reason = ""
     except Aborted as ending:
         reason = str(ending)
     forget(job)

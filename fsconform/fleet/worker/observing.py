@@ -33,7 +33,8 @@ _clock = time.monotonic_ns
 class Subject:
     """One trial as its observer sees it. Field order of the wire as in `fleet.trials`."""
 
-    def __init__(self, wire: "Sequence[Any]", meeting: Meeting) -> None:
+    def __init__(self, number: int, wire: "Sequence[Any]", meeting: Meeting) -> None:
+        self.number = number
         look, want, acquaint, prime, before_look, after, *times = wire
         self.tight_ns, self._until_ns, self._give_up_ns, self.single_shot_ns = times
         self.slots = Descriptors()
@@ -115,6 +116,7 @@ class Observer:
 
     def __init__(self, subjects: "Sequence[Subject]", meeting: Meeting, gap_ns: int) -> None:
         self.looks = 0
+        self._hand = 0
         self._subjects = subjects
         self._meeting = meeting
         self._gap_ns = gap_ns
@@ -141,6 +143,7 @@ class Observer:
         while self._sweep and not self._meeting.halted():
             self._pump()
         self._meeting.heed()
+        self._hand = number
         subject.prime()
         self._meeting.signal(PRIMED, number + 1)
         self._meeting.wait(CHANGED, number + 1, self._pump)
@@ -158,6 +161,7 @@ class Observer:
             self._pending.append(subject)
 
     def _look(self, subject: Subject) -> None:
+        self._hand = subject.number
         subject.look()
         self.looks += 1
 
@@ -192,6 +196,10 @@ class Observer:
         """Looks so far."""
         return self.looks
 
+    def hung(self) -> "tuple[bytes, list[tuple[int, int, int]], str]":
+        """What the watchdog sends home."""
+        return (*self.rows(), "in trial {}".format(self._hand))
+
     def rows(self) -> "tuple[bytes, list[tuple[int, int, int]]]":
         """(12 numbers per trial, (trial, errno, count) of looks that were neither hit nor miss)."""
         rows = array("q", [number for subject in self._subjects for number in subject.row()])
@@ -214,7 +222,7 @@ def acquaint(place: "Sequence[Any]", job: int, root: str, wires: "Sequence[Any]"
     """
     os.chdir(root)
     meeting = Meeting(Place(*place))
-    subjects = PREPARED[job] = [Subject(wire, meeting) for wire in wires]
+    subjects = PREPARED[job] = [Subject(number, wire, meeting) for number, wire in enumerate(wires)]
     for subject in subjects:
         meeting.heed()
         run_score(subject.acquaint)
@@ -226,7 +234,7 @@ def observe(place: "Sequence[Any]", job: int, gap_ns: int) -> "tuple[bytes, list
     """(rows, looks that were neither hit nor miss, why it ended early); the `after` steps come at the very end."""
     subjects = PREPARED[job]
     observer = Observer(subjects, Meeting(Place(*place)), gap_ns)
-    Current.watchdog.begin(Current.deadline_s, observer.progress, lambda: (*observer.rows(), "hung"))
+    Current.watchdog.begin(Current.deadline_s, observer.progress, observer.hung)
     reason = observer.run()
     for subject in subjects:
         run_score(subject.after)

@@ -98,6 +98,6 @@ def _settle_down() -> None:
 
 
 @function("attach")
-def attach(path: str) -> None:
-    """Map the page of shared words at `path`."""
-    barrier.PAGE.attach(path)
+def attach(path: str, token: int) -> bool:
+    """Map the page of shared words at `path`, told from other files by its token; whether it is there."""
+    return barrier.PAGE.attach(path, token)
