@@ -5,6 +5,7 @@ On the mounts under test nothing is ever written outside it (docs/design.md, Saf
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ def clean(mount: str, deadline_s: float = REMOVAL_DEADLINE_S) -> tuple[Removal, 
     """
     from fsconform.run import marks
 
+    mount = os.path.abspath(mount)
     try:
         found = call_in_child(marks, "find_marks", [mount], STALL_DEADLINE_S)
     except ChildFailedError as error:

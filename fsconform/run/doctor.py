@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fsconform.fleet.worker.facts import UNKNOWN_FREE
 from fsconform.judging.profiles import Profile, match_profile
 from fsconform.run.directory import Removal, remove
-from fsconform.run.labs import mounted, parse_sites
 from fsconform.run.preflight import first_contact, survey
 from fsconform.run.progress import Progress
 from fsconform.run.second_clients import second_client
@@ -36,6 +35,8 @@ class Examination:
 
 def examine(texts: Sequence[str], progress: Progress | None = None) -> Examination:
     """Look at sites as the user wrote them, `lab=` included. Raises CannotTestError as run/preflight says."""
+    from fsconform.run.labs import mounted, parse_sites
+
     with mounted(parse_sites(texts)) as specs:
         return examine_sites(specs, progress)
 
@@ -45,7 +46,7 @@ def examine_sites(specs: Sequence[SiteSpec], progress: Progress | None = None) -
     from fsconform.fleet.fleet import Fleet
     from fsconform.fleet.launch import Launch
 
-    first_contact(specs)
+    specs = first_contact(specs)
     with Fleet() as fleet:
         workers = fleet.launch([Launch(spec, letter) for letter, spec in zip(LETTERS, specs, strict=False)])
         found = survey(fleet, workers, specs, progress=progress)

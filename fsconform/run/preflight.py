@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,16 +29,26 @@ SMALLEST_BYTES, SMALLEST_FILES = 1 << 20, 100
 """What even the survey wants free."""
 
 
-def first_contact(specs: Sequence[SiteSpec], deadline_s: float = CONTACT_DEADLINE_S) -> None:
+def first_contact(specs: Sequence[SiteSpec], deadline_s: float = CONTACT_DEADLINE_S) -> tuple[SiteSpec, ...]:
     """Touch every local site, in a child with a deadline, before any worker is launched there.
 
-    Raises CannotTestError for every path that cannot be tested (run/refusals). Leaves nothing behind.
+    Returns the sites with absolute paths: workers and children do not share our working directory. Raises
+    CannotTestError for every path that cannot be tested (run/refusals). Leaves nothing behind.
     """
-    resolved = []
+    resolved, specs = [], absolute(specs)
     for spec in specs:
         refusals.refuse_path(spec)
         resolved.append(spec.path if spec.launcher != "local" else _greeted(spec, deadline_s)["resolved"])
     refusals.refuse_repetition(specs, resolved)
+    return specs
+
+
+def absolute(specs: Sequence[SiteSpec]) -> tuple[SiteSpec, ...]:
+    """The sites with local paths made absolute, as words only: nothing is touched."""
+    return tuple(
+        replace(spec, path=os.path.abspath(spec.path)) if spec.launcher == "local" and spec.path else spec
+        for spec in specs
+    )
 
 
 def _greeted(spec: SiteSpec, deadline_s: float) -> Facts:
@@ -67,7 +78,7 @@ def survey(
     """
     progress = progress or Silent()
     progress.phase("asking each site what it is")
-    sites = read_sites(fleet, workers, specs)
+    sites = read_sites(fleet, workers, absolute(specs))
     refusals.refuse_unwritable(sites)
     refusals.refuse_full(sites, SMALLEST_BYTES, SMALLEST_FILES)
     by_letter = {site.letter: worker for site, worker in zip(sites, workers, strict=True)}
@@ -86,7 +97,7 @@ def read_sites(fleet: Asker, workers: Sequence[Any], specs: Sequence[SiteSpec]) 
     """The facts of every site, lettered a, b, ... in the order given. Raises CannotTestError as run/refusals says."""
     sites = []
     for letter, spec, worker in zip(LETTERS, specs, workers, strict=False):
-        facts = ask(fleet, worker, spec, "site_facts", spec.path)
+        facts = ask(fleet, worker, spec, "site_facts", spec.path, deadline_s=CONTACT_DEADLINE_S)
         refusals.refuse_facts(spec, facts)
         sites.append((site_from(letter, spec, facts), facts["resolved"]))
     refusals.refuse_repetition(specs, [resolved for _, resolved in sites])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from fsconform.run.second_clients import LOCAL_FSTYPES
 from fsconform.run.surveys import Handshake, topologies
 from fsconform.vocabulary.sites import Site, Topology
 
@@ -109,9 +110,10 @@ def blind_spots(sites: Sequence[Site]) -> tuple[str, ...]:
     """What these sites cannot show, whatever is measured."""
     found = set(topologies(tuple(sites)).values())
     spots = []
-    if found == {Topology.PROCESS}:
+    shared = any(site.mount.fstype not in LOCAL_FSTYPES for site in sites)
+    if shared and found == {Topology.PROCESS}:
         spots.append("visibility between clients: all workers share the caches of one client")
-    if Topology.HOST not in found:
+    if shared and Topology.HOST not in found:
         spots.append("two hosts: clocks that differ, a partitioned network, a client that crashes or loses its lease")
     if found == {Topology.MOUNT} and all(site.mount.fstype.startswith("nfs") for site in sites):
         spots.append("two NFS hosts: mounts of one kernel share a client id, so delegations are not recalled")

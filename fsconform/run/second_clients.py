@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fsconform.vocabulary.sites import Site
 
-_LOCAL = frozenset(
+LOCAL_FSTYPES = frozenset(
     {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "ramfs", "overlay", "vfat", "exfat"}
 )
+"""Filesystems of one kernel: there is no second client."""
 _NETWORK = {
     "nfs": "mount the same export on another host and give it as ssh=user@host:/path; a second mount of this host, "
     "even with nosharecache, is not a second NFS client",
@@ -25,7 +26,7 @@ _FUSE = (
 def second_client(site: Site) -> str:
     """One sentence that tells how to add a client; empty for a filesystem that has only one."""
     fstype = site.mount.fstype
-    if fstype in _LOCAL:
+    if fstype in LOCAL_FSTYPES:
         return ""
     if fstype == "nfs4":
         fstype = "nfs"

@@ -54,9 +54,21 @@ def test_one_site(mount: Path) -> None:
     assert found.one_client
     assert found.handshakes == ()
     assert {capability.feature for capability in found.capabilities} >= {"link", "o-direct"}
-    assert any("visibility between clients" in spot for spot in found.blind_spots)
     assert found.directory.paths == {"a": str(mount / ".fsconform-cafe")}
     assert (mount / ".fsconform-cafe" / tree.MARKER).exists()
+
+
+def test_one_client_of_a_shared_filesystem_cannot_show_visibility(mount: Path) -> None:
+    spots = take(mount, [Actor(facts=device("0:1"))]).blind_spots
+    assert any("visibility between clients" in spot for spot in spots)
+
+
+def test_relative_paths_are_those_of_our_own_directory(mount: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mount.parent)
+    (spec,) = preflight.first_contact([parse_site("mount")])
+    assert (spec.path, spec.text) == (str(mount), "mount")
+    found = preflight.survey(Troupe(), [Actor()], [parse_site("mount/.")], run_id="cafe")
+    assert found.sites[0].path == str(mount)
 
 
 def test_topologies_of_processes_mounts_and_hosts(mount: Path) -> None:
