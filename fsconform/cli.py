@@ -14,7 +14,7 @@ from fsconform.vocabulary.verdicts import EXIT_CANNOT_TEST, EXIT_FAULT, EXIT_INT
 
 app = typer.Typer(
     name="fsconform",
-    help="Find out what several clients see of each other on a shared filesystem, and whether that is what it promises.",
+    help="What several clients see of each other on a shared filesystem, and whether that is what it promises.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -35,7 +35,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options of the command itself."""
 
@@ -46,7 +48,9 @@ def run(
     site: Sites = None,
     profile: Annotated[str | None, typer.Option(help="Hold against this profile (name or file).")] = None,
     budget: Annotated[str, typer.Option(help="quick, standard, thorough, or a duration such as 30m.")] = "quick",
-    expression: Annotated[str, typer.Option("-k", help="Only cells whose id fits, e.g. 'visibility and not scandir'.")] = "",
+    expression: Annotated[
+        str, typer.Option("-k", help="Only cells whose id fits, e.g. 'visibility and not scandir'.")
+    ] = "",
     cell: Annotated[list[str] | None, typer.Option(help="Only this cell (its id); may be given several times.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search; a run prints its own.")] = None,
     report: Annotated[Path | None, typer.Option(help="Directory for the report (default: below ./reports).")] = None,

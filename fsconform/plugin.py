@@ -6,7 +6,7 @@ of `fsconform run`. Loaded in every pytest run of the user, so nothing heavy is 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,7 +56,10 @@ def _options(config: pytest.Config) -> Options:
     seed = config.getoption("--fs-seed")
     chosen: dict[str, Any] = {} if seed is None else {"seed": seed}
     return Options(
-        tuple(config.getoption("--fs-site")), config.getoption("--fs-profile"), config.getoption("--fs-budget"), **chosen
+        tuple(config.getoption("--fs-site")),
+        config.getoption("--fs-profile"),
+        config.getoption("--fs-budget"),
+        **chosen,
     )
 
 
@@ -78,7 +81,7 @@ def _in_pytest_terms(action: Any) -> Any:
         raise pytest.UsageError(f"fsconform: {error}") from None
 
 
-def _fits(row: Row, word: str, axes: dict[str, str]) -> bool:
+def _fits(row: Row, word: str, axes: Mapping[str, str]) -> bool:
     cell = row.cell
     return word in (cell.property_id, cell.family) and all(cell.axis(axis) == value for axis, value in axes.items())
 

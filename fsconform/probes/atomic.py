@@ -27,10 +27,11 @@ from fsconform.vocabulary.steps import Step
 BARRIER = Step("barrier")
 REPLACEMENTS = {"64k": 6, "1m": 3}
 """Size axis -> versions that replace the first one in each round."""
-READS = {"64k": 16, "1m": 6}
+READS = {"64k": 24, "1m": 6}
 PAIRS = 12
 """Looks at (old name, new name) per round of `atomic.order`."""
-PAUSE_NS = 150_000
+PAUSE_NS = 50_000
+"""Between two replacements."""
 WRONG = (Content.SHORT, Content.LONG, Content.ZERO, Content.FOREIGN, Content.TORN)
 
 
@@ -47,7 +48,7 @@ def replacement(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Exp
     for version in range(2, count + 2):
         prepared += written(f".t{version}", key, length, version=version)
         changes += [Step("rename", f".t{version}", path), Step("sleep", arg=PAUSE_NS)]
-    writer = Lane(cell.acting, (*prepared, BARRIER, Step("sleep", arg=PAUSE_NS), *changes))
+    writer = Lane(cell.acting, (*prepared, BARRIER, *changes))
     reads = tuple(Step(observer, path, key=key) for _ in range(READS[size]))
     readers = tuple(Lane(cell.observing, (BARRIER, *reads)) for _ in range(2))
     program = Program((writer, *readers), names=(path,))
@@ -123,7 +124,7 @@ def order(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Experimen
     name = f"order-{cell.direction}"
     key = block_key(salt, name)
     path = block_name(key)
-    writer = (*written("old", key, SIZES["4k"]), BARRIER, Step("sleep", arg=PAUSE_NS), Step("rename", "old", path))
+    writer = (*written("old", key, SIZES["4k"]), BARRIER, Step("rename", "old", path))
     looks = (Step("stat", "old"), Step("stat", path)) * PAIRS
     program = Program((Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *looks))), names=(path,))
     return Experiment(name, program, tuple(cells), _observe_order, SIZES["4k"])

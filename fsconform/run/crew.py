@@ -48,6 +48,12 @@ class Crew:
         }
         self.scouts = {letter: new if worker is old else worker for letter, worker in self.scouts.items()}
 
+    def mend(self, fleet: Fleet, program: Program, lost: Iterable[int]) -> None:
+        """Put new workers where a program's lanes lost theirs."""
+        team = self.lanes(program)
+        for lane in lost:
+            self.replace(team[lane], fleet.replace(team[lane]))
+
     def everybody(self) -> list[Worker]:
         """All workers, each once."""
         found = [*self.scouts.values(), *(worker for team in self.racers.values() for worker in team)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from fsconform.lab.emulation import Emulation
-from fsconform.lab.spec import parse_lab
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.sites import LETTERS, SiteSpec, parse_site
 
@@ -20,6 +18,8 @@ def parse_sites(texts: Sequence[str]) -> tuple[SiteSpec, ...]:
 
 def count_mounts(specs: Sequence[SiteSpec]) -> int:
     """How many sites these are once labs are up, without bringing anything up."""
+    from fsconform.lab.spec import parse_lab
+
     count = sum(parse_lab(spec.target).mounts if spec.launcher == "lab" else 1 for spec in specs)
     if count > len(LETTERS):
         raise CannotTestError(f"{count} sites; at most {len(LETTERS)} can take part in one run")
@@ -33,6 +33,9 @@ def mounted(specs: Sequence[SiteSpec]) -> Iterator[tuple[SiteSpec, ...]]:
     Raises CannotTestError where a lab cannot be brought up here.
     """
     with ExitStack() as stack:
+        if any(spec.launcher == "lab" for spec in specs):
+            from fsconform.lab.emulation import Emulation
+            from fsconform.lab.spec import parse_lab
         found: list[SiteSpec] = []
         for spec in specs:
             if spec.launcher != "lab":

@@ -13,9 +13,9 @@ from fsconform.probes.latency import WATCH
 from fsconform.run.table import Budget, Row
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.promises import Promise, Strength
+from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import Trial
 
-TRIALS_DIRECTORY = "w"
 ROUNDS_DIRECTORY = "x"
 SEARCH_DIRECTORY = "s"
 MARGIN_S = 0.25
@@ -43,8 +43,6 @@ class Plan:
 
     batches: tuple[Batch, ...]
     experiments: tuple[Experiment, ...]
-    directories: tuple[str, ...]
-    """Directories, below the run's, that must exist before the batches begin (parents first)."""
     window_s: float
     """From first prime to last look."""
     needed_bytes: int
@@ -66,11 +64,9 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
     """Turn cells into trials and experiments. Pure; `salt` makes block names unique to the run."""
     window_s = window_seconds(budget, [promises[row.cell.id] for row in rows])
     groups: dict[tuple[str, str], list[Trial]] = defaultdict(list)
-    directories = [TRIALS_DIRECTORY, ROUNDS_DIRECTORY, SEARCH_DIRECTORY]
     latency = [row for row in rows if row.cell.property_id in TRIALS]
     for index, row in enumerate(latency):
-        cell, base = row.cell, f"{TRIALS_DIRECTORY}/{index}"
-        directories.append(base)
+        cell, base = row.cell, f"w{index}"
         trials = _cell_trials(row, promises[cell.id], budget, window_s, base, salt)
         groups[cell.direction, cell.axis("age") or "fresh"] += trials
     batches = tuple(Batch(direction, age, _interleaved(trials)) for (direction, age), trials in groups.items())
@@ -79,7 +75,6 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
     return Plan(
         batches,
         tuple(rounds),
-        tuple(directories),
         window_s,
         needed_bytes=4 * PAGE_BYTES * count + sum(e.extra_bytes * 2 * budget.rounds for e in rounds),
         needed_files=4 * count + 8 * budget.rounds * len(rounds),
@@ -87,7 +82,13 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
 
 
 def _maker(cell: Cell, base: str, salt: str) -> Callable[[int], Trial]:
-    return lambda number: TRIALS[cell.property_id](cell, number, f"{base}/{number}", salt)
+    """Trials in directories of their own below the cell's, which the first trial makes."""
+
+    def make(number: int) -> Trial:
+        trial = TRIALS[cell.property_id](cell, number, f"{base}/{number}", salt)
+        return replace(trial, seed=(Step("mkdir", base), *trial.seed)) if number == 0 else trial
+
+    return make
 
 
 def _cell_trials(row: Row, promise: Promise, budget: Budget, window_s: float, base: str, salt: str) -> list[Trial]:

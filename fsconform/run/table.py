@@ -14,8 +14,9 @@ from fsconform.vocabulary.cells import ALL_SITES, AXES, Cell, make_cell
 from fsconform.vocabulary.errors import unknown
 from fsconform.vocabulary.promises import Strength
 
-BUDGETS = ("quick", "standard", "thorough")
-BASE_SECONDS = {"quick": 30.0, "standard": 120.0, "thorough": 1800.0}
+BUDGETS = ("smoke", "quick", "standard", "thorough")
+"""`smoke` shows that everything works, and convicts; it has too few trials to call anything kept."""
+BASE_SECONDS = {"smoke": 4.0, "quick": 30.0, "standard": 120.0, "thorough": 1800.0}
 """Length of a run, besides the longest promised bound in play and its slack."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)\Z")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -97,7 +98,7 @@ def rows(tier: str, letters: Sequence[str], acting: Sequence[str] | None = None)
     able = list(letters if acting is None else acting)
     found: dict[str, Row] = {}
     for entry in _table()["cells"]:
-        if BUDGETS.index(entry["budget"]) > BUDGETS.index(tier):
+        if BUDGETS.index(entry["budget"]) > max(BUDGETS.index(tier), BUDGETS.index("quick")):
             continue
         properties = entry["property"] if isinstance(entry["property"], list) else [entry["property"]]
         axes = [axis for axis in AXES if axis in entry]

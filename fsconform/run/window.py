@@ -7,6 +7,7 @@ a finished experiment made in its own directory, which is no ancestor of a name 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ class Window:
     rested_s: float
     hunt: Hunt | None
     hunt_s: float
+    step_deadline_s: float = 30.0
     closes: float = 0.0
     opened: float = 0.0
     measured: Measured = field(default_factory=Measured)
@@ -89,15 +91,21 @@ class Window:
     # ------------------------------------------------------------------ latency
 
     def _start_batches(self) -> list[tuple[PendingTrials, Sequence[Cell]]]:
-        pending = []
-        if self.plan.batches:
-            count = sum(len(batch.trials) for batch in self.plan.batches)
-            self.progress.phase(f"making {count:,} files and directories, then priming and changing each")
+        if not self.plan.batches:
+            return []
+        count = sum(len(batch.trials) for batch in self.plan.batches)
+        self.progress.phase(f"making {count:,} files and directories, then priming and changing each")
+        # Nobody primes before everybody's files are made: a change of a common ancestor would refresh what waits.
+        ready = threading.Barrier(len(self.plan.batches))
+        pending: list[tuple[PendingTrials, Sequence[Cell]]] = []
         for batch in self.plan.batches:
             actor, observer = self.crew.pairs[batch.direction, batch.age]
             settle_s = self.rested_s if batch.age == "settled" else SETTLE_S
             cells = list(dict.fromkeys(trial.cell for trial in batch.trials))
-            pending.append((self.fleet.start_trials(actor, observer, batch.trials, settle_s=settle_s), cells))
+            trials = self.fleet.start_trials(
+                actor, observer, batch.trials, settle_s=settle_s, step_deadline_s=self.step_deadline_s, ready=ready
+            )
+            pending.append((trials, cells))
         return pending
 
     def _wait(self, pending: Sequence[tuple[PendingTrials, Sequence[Cell]]]) -> None:
@@ -138,7 +146,10 @@ class Window:
             rounds = min(MESSAGE_ROUNDS, self.planned_rounds)
             base = f"{ROUNDS_DIRECTORY}/{experiment.name}/{len(histories)}"
             try:
-                history = self.fleet.run_rounds(experiment.program, self.crew.lanes(experiment.program), base, rounds)
+                history = self.fleet.run_rounds(
+                    experiment.program, self.crew.lanes(experiment.program), base, rounds,
+                    step_deadline_s=self.step_deadline_s,
+                )  # fmt: skip
             except CannotTestError:
                 raise
             except FsconformError as error:
@@ -147,7 +158,7 @@ class Window:
             histories.append(history)
             done += rounds
             if history.lost:
-                self._mend(history)
+                self.crew.mend(self.fleet, experiment.program, history.lost)
                 break
             if done >= self.planned_rounds and self._informed(experiment, histories):
                 break
@@ -176,12 +187,6 @@ class Window:
         self.measured.faults.append(f"{experiment.name}: {why}")
         for cell in experiment.cells:
             self.measured.observations.setdefault(cell.id, Observation(0, 0, reason=why))
-
-    def _mend(self, history: RoundHistory) -> None:
-        """Put new workers where a hung or killed one was."""
-        team = self.crew.lanes(history.program)
-        for lane in history.lost:
-            self.crew.replace(team[lane], self.fleet.replace(team[lane]))
 
     # ------------------------------------------------------------------ search
 

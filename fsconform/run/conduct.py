@@ -1,0 +1,195 @@
+"""One run from the options to the record: sites, survey, plan, window, verdicts, clean-up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fsconform import __version__
+from fsconform.fleet.fleet import Fleet, Worker
+from fsconform.fleet.launch import Launch
+from fsconform.judging.judgement import judge
+from fsconform.judging.profiles import Profile, choose_profile, load_profile
+from fsconform.oracles.examination import examine
+from fsconform.run import refusals
+from fsconform.run.crew import Crew, hire, racers_per_site
+from fsconform.run.directory import new_run_id, remove
+from fsconform.run.doctor import bound_lines
+from fsconform.run.labs import count_mounts, mounted, parse_sites
+from fsconform.run.options import Options
+from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
+from fsconform.run.preflight import first_contact, survey
+from fsconform.run.progress import Progress
+from fsconform.run.second_clients import second_client
+from fsconform.run.selection import choose
+from fsconform.run.surveys import Survey
+from fsconform.run.table import Budget, Row, parse_budget, rows
+from fsconform.run.window import Hunt, Measured, Window
+from fsconform.search.budgets import Budget as SearchBudget
+from fsconform.search.encoding import Ground
+from fsconform.search.hunting import hunt
+from fsconform.search.promises import rule
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.findings import SearchSummary
+from fsconform.vocabulary.histories import RoundHistory
+from fsconform.vocabulary.observations import Observation
+from fsconform.vocabulary.programs import Program
+from fsconform.vocabulary.promises import Promise
+from fsconform.vocabulary.records import RunRecord
+from fsconform.vocabulary.sites import LETTERS, SiteSpec
+from fsconform.vocabulary.verdicts import CellResult
+
+TARGETS = {"smoke": 12, "quick": 100, "standard": 300, "thorough": 3000}
+"""Informative rounds an experiment is to gather."""
+RESTED_S = 10.0
+"""How long names of age `settled` rest before they are primed."""
+ONE_CLIENT = "one client, visibility between clients not tested"
+
+
+def candidate_rows(options: Options) -> list[Row]:
+    """The cells these options may have, by the number of sites alone: nothing is touched."""
+    count = count_mounts(parse_sites(options.sites))
+    budget = parse_budget(options.budget)
+    return choose(rows(budget.tier, LETTERS[:count]), options.cell_ids, options.expression)
+
+
+def conduct(options: Options, progress: Progress) -> RunRecord:
+    """Measure and judge. Ctrl-C inside the window gives the record of what was measured by then.
+
+    Raises CannotTestError for whatever cannot be tested; nothing is left behind then.
+    """
+    budget = parse_budget(options.budget)
+    candidate_rows(options)
+    if options.profile:
+        load_profile(options.profile)
+    with mounted(parse_sites(options.sites)) as specs:
+        first_contact(specs)
+        return _Run(options, budget, specs, progress).perform()
+
+
+@dataclass(slots=True)
+class _Run:
+    """The state of one run between survey and record."""
+
+    options: Options
+    budget: Budget
+    specs: Sequence[SiteSpec]
+    progress: Progress
+
+    def perform(self) -> RunRecord:
+        started, began = datetime.now(UTC), time.monotonic()
+        with Fleet() as fleet:
+            scouts = fleet.launch([Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)])
+            asked = load_profile(self.options.profile) if self.options.profile else None
+            found = survey(fleet, scouts, self.specs, asked, self.progress, new_run_id())
+            by_letter = {worker.letter: worker for worker in scouts}
+            measured, results, profile = Measured(), (), None  # type: Measured, tuple[CellResult, ...], Profile | None
+            try:
+                profile = choose_profile(self.options.profile, found.sites)
+                chosen = self._rows(found)
+                promises = {row.cell.id: profile.promise_among(row.cell, found.sites) for row in chosen}
+                measured = self._measure(fleet, by_letter, found, profile, chosen, promises)
+                results = tuple(self._judged(row.cell, promises, found, measured) for row in chosen)
+            finally:
+                fleet.stop()
+                removal = remove(fleet, by_letter, found.sites, found.directory)
+            incidents = (*found.warnings, *fleet.incidents, *measured.faults, *fleet.abandoned)
+        alone = profile.shared and found.one_client
+        return RunRecord(
+            run_id=found.directory.run_id,
+            version=__version__,
+            started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            duration_s=time.monotonic() - began,
+            budget=self.options.budget,
+            seed=self.options.seed,
+            profile=profile.name,
+            profile_title=profile.title,
+            model_note=profile.model if any(s.spec.launcher == "lab" or s.mount.source.startswith("fsconform:")
+                                            for s in found.sites) else "",
+            sites=found.sites,
+            topologies={direction: kind.value for direction, kind in found.topologies.items()},
+            capabilities=found.capabilities,
+            cells=results,
+            search=measured.search,
+            command=self.options.command(),
+            interrupted=measured.interrupted,
+            inconclusive=ONE_CLIENT if alone else "",
+            how_to=(profile.second_client or second_client(found.sites[0])) if alone else "",
+            left_behind=removal.left_behind,
+            incidents=tuple(dict.fromkeys(incidents)),
+            operations=measured.operations,
+            blind_spots=found.blind_spots,
+            bounds=bound_lines(profile, found.sites),
+            histories=measured.histories,
+        )  # fmt: skip
+
+    def _rows(self, found: Survey) -> list[Row]:
+        letters = "".join(site.letter for site in found.sites)
+        able = [site.letter for site in found.sites if not site.read_only]
+        return choose(rows(self.budget.tier, letters, able), self.options.cell_ids, self.options.expression)
+
+    def _measure(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, profile: Profile,
+                 chosen: Sequence[Row], promises: Promises) -> Measured:  # fmt: skip
+        letters = "".join(site.letter for site in found.sites)
+        plan = make_plan(chosen, promises, letters, self.budget, found.directory.run_id)
+        refusals.refuse_full(found.sites, plan.needed_bytes, plan.needed_files)
+        self.progress.phase("starting workers")
+        crew = self._crew(fleet, scouts, found, plan)
+        target = TARGETS[self.budget.tier]
+        window = Window(
+            fleet, crew, plan, self.progress, self.budget.rounds, target, RESTED_S,
+            self._hunt(fleet, crew, found, profile) if self.options.search else None,
+            self.budget.seconds, self.options.step_deadline_s,
+        )  # fmt: skip
+        return window.perform()
+
+    def _crew(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, plan: Plan) -> Crew:
+        letters = [site.letter for site in found.sites]
+        programs = [experiment.program for experiment in plan.experiments]
+        directions = [(batch.direction, batch.age) for batch in plan.batches]
+        crew = hire(fleet, found.sites, scouts, directions, racers_per_site(letters, programs))
+        for worker in crew.everybody():
+            worker.root = found.directory.paths[worker.letter]
+        return crew
+
+    def _hunt(self, fleet: Fleet, crew: Crew, found: Survey, profile: Profile) -> Hunt:
+        ground = Ground(
+            tuple(site.letter for site in found.sites),
+            frozenset(site.letter for site in found.sites if site.read_only),
+        )
+        numbers = iter(range(1 << 30))
+
+        def perform(program: Program, count: int) -> RoundHistory:
+            base = f"{SEARCH_DIRECTORY}/{next(numbers)}"
+            history = fleet.run_rounds(program, crew.lanes(program), base, count,
+                                       step_deadline_s=self.options.step_deadline_s)  # fmt: skip
+            crew.mend(fleet, program, history.lost)
+            return history
+
+        def promise_of(cell: Cell) -> Promise:
+            return profile.promise_among(cell, found.sites)
+
+        def search(seconds: float, stop: Callable[[], bool]) -> SearchSummary:
+            return hunt(
+                perform, examine, lambda anomaly, history: rule(anomaly, history, promise_of), ground,
+                self.options.seed, SearchBudget(seconds=seconds), stop,
+            )  # fmt: skip
+
+        return search
+
+    def _judged(self, cell: Cell, promises: Mapping[str, Promise], found: Survey, measured: Measured) -> CellResult:
+        promise = promises[cell.id]
+        reason = "interrupted before it was measured" if measured.interrupted else "not measured"
+        seen = measured.observations.get(cell.id) or Observation(0, 0, reason=reason)
+        kinds = found.topologies
+        topology = kinds.get(cell.direction)
+        word = topology.value if topology else _widest(found)
+        return CellResult(cell, word, promise, seen, judge(promise, seen, self.budget.tier))
+
+
+def _widest(found: Survey) -> str:
+    """The topology of a cell in which all sites take part: the widest among them; one site's own: `process`."""
+    present = {kind.value for kind in found.topologies.values()}
+    return next(word for word in ("host", "mount", "process") if word in present)
