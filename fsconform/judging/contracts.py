@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from fsconform.judging.durations import format_duration
 from fsconform.judging.profiles import Profile, load_profile, shipped_profiles
 from fsconform.judging.rules import Host, Rule, strongest
 from fsconform.vocabulary.axes import PROPERTY_AXES
@@ -73,7 +74,7 @@ def list_profiles() -> tuple[ProfileRow, ...]:
 def show_profile(profile: Profile) -> tuple[PromiseRow, ...]:
     """What a profile promises, in the order of the catalogue, the most general first."""
     return tuple(
-        PromiseRow(property_id, str(rule), str(rule.claim), rule.evidence.value, rule.source, rule.note)
+        PromiseRow(property_id, str(rule), _claim(profile, rule), rule.evidence.value, rule.source, rule.note)
         for property_id in PROPERTIES
         for rule in sorted(_about(profile, property_id), key=lambda rule: rule.rank)
     )
@@ -81,13 +82,9 @@ def show_profile(profile: Profile) -> tuple[PromiseRow, ...]:
 
 def check_profile(profile: Profile) -> tuple[str, ...]:
     """What is wrong with a profile that could be loaded: cells without a promise, and with two. One line each."""
-    problems = {
-        f"{profile.file}: {problem}": None
-        for property_id in PROPERTIES
-        for host in _hosts(profile)
-        for problem in _gaps(property_id, _about(profile, property_id), host)
-    }
-    return tuple(problems)
+    hosts = _hosts(profile)
+    problems = [problem for property_id in PROPERTIES for problem in _problems(profile, property_id, hosts)]
+    return tuple(f"{profile.file}: {problem}" for problem in dict.fromkeys(problems))
 
 
 def diff_profiles(left: Profile, right: Profile) -> tuple[DifferenceRow, ...]:
@@ -99,7 +96,7 @@ def diff_profiles(left: Profile, right: Profile) -> tuple[DifferenceRow, ...]:
         axes = _axes(property_id, (*rules[0], *rules[1]))
         for values in product(*axes.values()):
             setting = dict(zip(axes, values, strict=True))
-            told = (_told(rules[0], property_id, setting), _told(rules[1], property_id, setting))
+            told = (_told(left, rules[0], property_id, setting), _told(right, rules[1], property_id, setting))
             if told[0] != told[1]:
                 groups.setdefault(told, []).append(values)
         rows += [
@@ -151,23 +148,38 @@ def _just_below(kernel: tuple[int, ...]) -> tuple[int, ...]:
     return _just_below(kernel[:-1]) if len(kernel) > 1 else kernel
 
 
-def _gaps(property_id: str, rules: Sequence[Rule], host: Host) -> Iterator[str]:
-    for setting in _settings(property_id, rules):
-        found = strongest(rules, property_id, setting, [host])
-        told = ", ".join(f"{axis}={value}" for axis, value in setting.items())
-        if not found:
-            yield f"{property_id}: nothing is promised{f' for {told}' if told else ''}; add a [[promise]] for it"
-            return
-        if len(found) > 1:
-            places = " and ".join(rule.place for rule in found)
-            what = "both speak of" if len(found) == 2 else "all speak of"
-            yield f"{places} {what} {told or 'every cell'} and name equally many axes; make one more specific"
-            return
+def _problems(profile: Profile, property_id: str, hosts: Sequence[Host]) -> Iterator[str]:
+    """At most one cell without a promise and one with two are named: mending one often mends the others."""
+    rules = _about(profile, property_id)
+    found = [
+        (setting, strongest(rules, property_id, setting, [host]))
+        for host, setting in product(hosts, list(_settings(property_id, rules)))
+    ]
+    uncovered = next((setting for setting, best in found if not best), None)
+    if uncovered is not None:
+        told = f" for {_words(uncovered)}" if uncovered else ""
+        yield f"{property_id}: nothing is promised{told}; add a [[promise]] for it"
+    ambiguous = next(((setting, best) for setting, best in found if len(best) > 1), None)
+    if ambiguous:
+        setting, best = ambiguous
+        places = " and ".join(rule.place for rule in best)
+        told = _words(setting) or f"every cell of {property_id}"
+        yield f"{places} all speak of {told} and name equally many axes; make one more specific"
 
 
-def _told(rules: Sequence[Rule], property_id: str, setting: Setting) -> str:
+def _words(setting: Setting) -> str:
+    return ", ".join(f"{axis}={value}" for axis, value in setting.items())
+
+
+def _told(profile: Profile, rules: Sequence[Rule], property_id: str, setting: Setting) -> str:
     found = strongest(rules, property_id, setting, [Host(_ANY, _NEWEST)])
-    return " or ".join(str(rule.claim) for rule in found) or "-"
+    return " or ".join(_claim(profile, rule) for rule in found) or "-"
+
+
+def _claim(profile: Profile, rule: Rule) -> str:
+    """`within negative (5 s)`: what is promised, with the figure that holds where a mount tells none."""
+    bound = profile.bound_rules.get(rule.claim.bound)
+    return f"{rule.claim} ({format_duration(bound.default_s)})" if bound else str(rule.claim)
 
 
 def _describe(settings: Iterable[Sequence[str]], axes: Mapping[str, Sequence[str]]) -> Iterator[str]:

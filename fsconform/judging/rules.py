@@ -19,6 +19,7 @@ from fsconform.vocabulary.properties import PROPERTIES
 KEYS = ("property", "where", "when", "strength", "within", "unsupported", "evidence", "source", "slack", "note")
 _PLAIN = {word.value: word for word in (Strength.GUARANTEED, Strength.NOT_PROMISED, Strength.OPTIONAL)}
 _CLAIMS = ("strength", "within", "unsupported")
+_ERRNOS = tuple(name for name in dir(errno) if name.startswith("E"))
 _KERNEL = re.compile(r"\d+(\.\d+){0,2}\Z")
 
 
@@ -190,5 +191,5 @@ def _read_errnos(table: Table) -> tuple[str, ...]:
         try:
             number_of(word)
         except KeyError:
-            raise table.unknown("unsupported", "errno", word, errno.errorcode.values()) from None
+            raise table.unknown("unsupported", "errno", word, _ERRNOS) from None
     return table.words("unsupported")
