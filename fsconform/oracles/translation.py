@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -124,11 +124,12 @@ def translate(program: Program) -> Plan:
     ]
     present = sorted({mention.name for mention in kept})
     place = {name: number for number, name in enumerate(present)}
-    name = np.array([place[mention.name] for mention in kept], np.int64)
+    kept = [replace(mention, name=place[mention.name]) for mention in kept]
+    name = np.array([mention.name for mention in kept], np.int64)
     first, second = meetings = _meetings(kept)
     role = np.array([int(mention.role) for mention in kept], np.int64)
     listings = [index for index, mention in enumerate(kept) if mention.bit >= 0]
-    creators, contents, versioned = _contents(program, kept, present, spoilt)
+    creators, contents, versioned = _contents(program, kept, {place[name] for name in spoilt & place.keys()})
     return Plan(
         program=program,
         names=tuple(program.names[number] for number in present),
@@ -214,13 +215,14 @@ def _mortal(program: Program, wanted: dict[str, int]) -> set[int]:
 
 
 def _contents(
-    program: Program, kept: list[Mention], present: list[int], spoilt: set[int]
+    program: Program, kept: list[Mention], spoilt: set[int]
 ) -> tuple[tuple[tuple[Creator, ...], ...], tuple[tuple[int, ...], ...], tuple[bool, ...]]:
     bases = np.cumsum([0] + [len(lane.steps) for lane in program.lanes]).tolist()
     shown: dict[tuple[int, int], Publication] = {}
     for lane_number, lane in enumerate(program.lanes):
         for publication in publications(lane.steps)[0]:
             shown[lane_number, publication.step] = publication
+    present = range(1 + max((mention.name for mention in kept), default=-1))
     creators: dict[int, list[Creator]] = defaultdict(list)
     data: dict[int, set[Bytes | None]] = defaultdict(set)
     versions: dict[int, list[int]] = defaultdict(list)
