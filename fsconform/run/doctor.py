@@ -58,7 +58,7 @@ def conclude(found: Survey, removal: Removal) -> Examination:
     """What follows from a survey: profile, bounds, how to add a client."""
     profile, title = _fitting(found.sites)
     how_to = ""
-    if found.one_client:
+    if found.one_client and (profile is None or profile.shared):
         how_to = (profile.second_client if profile else "") or second_client(found.sites[0])
     return Examination(
         found, title, profile.model if profile else "", bound_lines(profile, found.sites), how_to, removal
