@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconform.judging.durations import UNITS, DurationError, format_duration, parse_duration
+from fsconform.judging.durations import UNITS, DurationError, parse_duration
 from fsconform.judging.tables import Table
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.promises import Bound, BoundOrigin
@@ -49,11 +49,6 @@ class BoundRule:
             raise CannotTestError(
                 f"site {site.letter} ({site.path}): {option} cannot be used as the bound {self.name!r}: {error}"
             ) from None
-
-    def __str__(self) -> str:
-        """`negative 5 s (usr.negative_timeout)`."""
-        options = " or ".join(option for option in (self.client_option, self.mount_option) if option)
-        return f"{self.name} {format_duration(self.default_s)}" + (f" ({options})" if options else "")
 
 
 def read_bounds(table: Table) -> dict[str, BoundRule]:

@@ -1,197 +1,77 @@
-"""Profiles for people: what is shipped, what one promises, what is wrong with one, and how two differ.
-
-Plain records; whoever prints them makes tables of them.
-"""
+"""Profiles for people, as text: what is shipped, what one promises, whether it is complete, how two differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
+from fsconform.judging.bounds import BoundRule
+from fsconform.judging.clauses import Clause, find_differences, find_problems, list_clauses
 from fsconform.judging.durations import format_duration
 from fsconform.judging.profiles import Profile, load_profile, shipped_profiles
-from fsconform.judging.rules import Host, Rule, strongest
-from fsconform.vocabulary.axes import PROPERTY_AXES
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.properties import PROPERTIES
 
-Setting = Mapping[str, str]
-"""Axis -> value; axes that a cell does not have are left out."""
-_NEWEST = (999,)
-_ANY = "any"
-"""An fstype that no condition names."""
 
-
-@dataclass(frozen=True, slots=True)
-class ProfileRow:
-    """One shipped profile."""
-
-    name: str
-    title: str
-    shared: bool
-    matches: str
-    bounds: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromiseRow:
-    """One promise of a profile about one property."""
-
-    property_id: str
-    where: str
-    promise: str
-    evidence: str
-    source: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """Settings of one property of which two profiles promise different things."""
-
-    property_id: str
-    where: str
-    left: str
-    right: str
-
-
-def list_profiles() -> tuple[ProfileRow, ...]:
-    """The shipped profiles."""
+def list_profiles() -> str:
+    """The shipped profiles, one line each: name, what it is for, which mounts it fits."""
     profiles = [load_profile(name) for name in shipped_profiles()]
-    return tuple(
-        ProfileRow(
-            profile.name,
-            profile.title,
-            profile.shared,
-            ", ".join((*profile.fstypes, *profile.sources)),
-            ", ".join(map(str, profile.bound_rules.values())),
-        )
-        for profile in profiles
+    return _columns(
+        ("PROFILE", "WHAT IT IS ABOUT", "FITS (type or source of the mount)"),
+        [(profile.name, profile.title, ", ".join((*profile.fstypes, *profile.sources))) for profile in profiles],
     )
 
 
-def show_profile(profile: Profile) -> tuple[PromiseRow, ...]:
-    """What a profile promises, in the order of the catalogue, the most general first."""
-    return tuple(
-        PromiseRow(property_id, str(rule), _claim(profile, rule), rule.evidence.value, rule.source, rule.note)
-        for property_id in PROPERTIES
-        for rule in sorted(_about(profile, property_id), key=lambda rule: rule.rank)
-    )
-
-
-def check_profile(profile: Profile) -> tuple[str, ...]:
-    """What is wrong with a profile that could be loaded: cells without a promise, and with two. One line each."""
-    hosts = _hosts(profile)
-    problems = [problem for property_id in PROPERTIES for problem in _problems(profile, property_id, hosts)]
-    return tuple(f"{profile.file}: {problem}" for problem in dict.fromkeys(problems))
-
-
-def diff_profiles(left: Profile, right: Profile) -> tuple[DifferenceRow, ...]:
-    """Where two profiles promise different things, on hosts that no condition is about."""
-    rows = []
-    for property_id in PROPERTIES:
-        rules = (_about(left, property_id), _about(right, property_id))
-        groups: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        axes = _axes(property_id, (*rules[0], *rules[1]))
-        for values in product(*axes.values()):
-            setting = dict(zip(axes, values, strict=True))
-            told = (_told(left, rules[0], property_id, setting), _told(right, rules[1], property_id, setting))
-            if told[0] != told[1]:
-                groups.setdefault(told, []).append(values)
-        rows += [
-            DifferenceRow(property_id, where, *told)
-            for told, settings in groups.items()
-            for where in _describe(settings, axes)
-        ]
-    return tuple(rows)
-
-
-def read_and_check(name_or_path: str) -> Profile:
-    """A profile that is complete. Raises CannotTestError with everything that is missing or ambiguous."""
+def show_profile(name_or_path: str) -> str:
+    """Everything one profile promises, with its bounds and its sources. Raises CannotTestError as `load_profile`."""
     profile = load_profile(name_or_path)
-    problems = check_profile(profile)
+    lines = [f"{profile.name}: {profile.title}"]
+    lines += [f"This is {profile.model}."] if profile.model else []
+    lines += [f"A second client: {profile.second_client}"] if profile.shared else ["It needs no second client."]
+    lines += ["", "Bounds, where the mount tells no other:"] if profile.bound_rules else []
+    lines += [f"  {line}" for line in map(_bound_line, profile.bound_rules.values())]
+    for property_id, clauses in groupby(list_clauses(profile), key=lambda clause: clause.property_id):
+        lines += ["", f"{property_id}: {PROPERTIES[property_id].question}"]
+        lines += [line for clause in clauses for line in _clause_lines(clause)]
+    return "\n".join(lines)
+
+
+def check_profile(name_or_path: str) -> str:
+    """That a profile is right and complete. Raises CannotTestError with everything that is wrong, one line each."""
+    profile = load_profile(name_or_path)
+    problems = find_problems(profile)
     if problems:
         raise CannotTestError("\n".join(problems))
-    return profile
+    return f"{profile.file}: {len(profile.rules)} promises cover every cell of {len(PROPERTIES)} properties"
 
 
-def _about(profile: Profile, property_id: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in profile.rules if property_id in rule.properties)
+def diff_profiles(first: str, second: str) -> str:
+    """Where two profiles promise different things. Raises CannotTestError as `load_profile`."""
+    left, right = load_profile(first), load_profile(second)
+    differences = find_differences(left, right)
+    if not differences:
+        return f"{left.name} and {right.name} promise the same"
+    rows = [(row.property_id, row.where, row.left, row.right) for row in differences]
+    return _columns(("PROPERTY", "WHERE", _heading(left), _heading(right)), rows)
 
 
-def _axes(property_id: str, rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
-    """The axes, with their values, by which these rules tell cells apart."""
-    named = {axis for rule in rules for axis in rule.where}
-    return {axis: values for axis, values in PROPERTY_AXES[property_id].items() if axis in named}
+def _heading(profile: Profile) -> str:
+    return profile.name.upper()
 
 
-def _settings(property_id: str, rules: Iterable[Rule]) -> Iterator[Setting]:
-    """All settings that these rules could tell apart; every axis may also be missing from a cell."""
-    axes = _axes(property_id, rules)
-    for values in product(*((*known, None) for known in axes.values())):
-        yield {axis: value for axis, value in zip(axes, values, strict=True) if value is not None}
+def _bound_line(rule: BoundRule) -> str:
+    told = " or ".join(option for option in (rule.client_option, rule.mount_option) if option)
+    return f"{rule.name}: {format_duration(rule.default_s)}, {f'read from {told}; ' if told else ''}{rule.source}"
 
 
-def _hosts(profile: Profile) -> list[Host]:
-    """Hosts that the conditions of a profile could tell apart."""
-    conditions = [rule.condition for rule in profile.rules if rule.condition]
-    fstypes = {_ANY, *(fstype for condition in conditions for fstype in condition.fstypes)}
-    kernels = {_NEWEST, *(_just_below(c.kernel_below) for c in conditions if c.kernel_below)}
-    return [Host(fstype, kernel) for fstype in sorted(fstypes) for kernel in sorted(kernels)]
+def _clause_lines(clause: Clause) -> Iterable[str]:
+    yield f"  {clause.where}: {clause.promise}" + (f" ({clause.note})" if clause.note else "")
+    yield f"      {clause.evidence}: {clause.source}"
 
 
-def _just_below(kernel: tuple[int, ...]) -> tuple[int, ...]:
-    """The largest version below one: compared as tuples, (6, 5, 999) < (6, 6)."""
-    if kernel[-1]:
-        return (*kernel[:-1], kernel[-1] - 1, *_NEWEST)
-    return _just_below(kernel[:-1]) if len(kernel) > 1 else kernel
-
-
-def _problems(profile: Profile, property_id: str, hosts: Sequence[Host]) -> Iterator[str]:
-    """At most one cell without a promise and one with two are named: mending one often mends the others."""
-    rules = _about(profile, property_id)
-    found = [
-        (setting, strongest(rules, property_id, setting, [host]))
-        for host, setting in product(hosts, list(_settings(property_id, rules)))
-    ]
-    uncovered = next((setting for setting, best in found if not best), None)
-    if uncovered is not None:
-        told = f" for {_words(uncovered)}" if uncovered else ""
-        yield f"{property_id}: nothing is promised{told}; add a [[promise]] for it"
-    ambiguous = next(((setting, best) for setting, best in found if len(best) > 1), None)
-    if ambiguous:
-        setting, best = ambiguous
-        places = " and ".join(rule.place for rule in best)
-        told = _words(setting) or f"every cell of {property_id}"
-        yield f"{places} all speak of {told} and name equally many axes; make one more specific"
-
-
-def _words(setting: Setting) -> str:
-    return ", ".join(f"{axis}={value}" for axis, value in setting.items())
-
-
-def _told(profile: Profile, rules: Sequence[Rule], property_id: str, setting: Setting) -> str:
-    found = strongest(rules, property_id, setting, [Host(_ANY, _NEWEST)])
-    return " or ".join(_claim(profile, rule) for rule in found) or "-"
-
-
-def _claim(profile: Profile, rule: Rule) -> str:
-    """`within negative (5 s)`: what is promised, with the figure that holds where a mount tells none."""
-    bound = profile.bound_rules.get(rule.claim.bound)
-    return f"{rule.claim} ({format_duration(bound.default_s)})" if bound else str(rule.claim)
-
-
-def _describe(settings: Iterable[Sequence[str]], axes: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Settings in words, as few as merging along one axis after the other gives. All values of an axis: left out."""
-    boxes: list[tuple[tuple[str, ...], ...]] = [tuple((value,) for value in setting) for setting in settings]
-    for k in range(len(axes)):
-        merged: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
-        for box in boxes:
-            others = box[:k] + box[k + 1 :]
-            merged[others] = merged.get(others, ()) + box[k]
-        boxes = [(*others[:k], values, *others[k:]) for others, values in merged.items()]
-    for box in boxes:
-        told = (f"{axis}={'|'.join(found)}" for (axis, known), found in zip(axes.items(), box, strict=True)
-                if len(found) < len(known))  # fmt: skip
-        yield ", ".join(told) or "every cell"
+def _columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in plain text, columns parted by two blanks."""
+    widths = [max(len(row[k]) for row in (heads, *rows)) for k in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (heads, *rows)
+    )

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconform.judging.contracts import check_profile, diff_profiles, list_profiles, read_and_check, show_profile
+from fsconform.judging.clauses import find_differences, find_problems, list_clauses
+from fsconform.judging.contracts import check_profile, diff_profiles, list_profiles, show_profile
 from fsconform.judging.durations import DurationError, format_duration, parse_duration
-from fsconform.judging.profiles import load_profile
+from fsconform.judging.profiles import load_profile, shipped_profiles
 from fsconform.vocabulary.errors import CannotTestError
+from fsconform.vocabulary.properties import PROPERTIES
 
 GOOD = """\
 [profile]
@@ -154,13 +156,13 @@ source = "the manual"
 
 
 def test_check_tells_what_is_not_covered_and_what_is_ambiguous(tmp_path: Path) -> None:
-    problems = check_profile(load_profile(write(tmp_path, GOOD + AGAIN)))
+    problems = find_problems(load_profile(write(tmp_path, GOOD + AGAIN)))
     assert any("size.grow: nothing is promised; add a [[promise]]" in problem for problem in problems)
     assert any("capability.xattr: nothing is promised" in problem for problem in problems)
     with pytest.raises(CannotTestError, match="nothing is promised"):
-        read_and_check(str(tmp_path / "own.toml"))
+        check_profile(str(tmp_path / "own.toml"))
     fallback = AGAIN.replace('where = { publish = "link", state = "missed" }\n', "")
-    problems = check_profile(load_profile(write(tmp_path, GOOD + AGAIN + fallback)))
+    problems = find_problems(load_profile(write(tmp_path, GOOD + AGAIN + fallback)))
     ambiguous = [problem for problem in problems if "visibility.create" in problem]
     assert len(ambiguous) == 1
     assert "promise[1] (visibility.create) and promise[3] (visibility.create) all speak of publish=link" in ambiguous[0]
@@ -176,33 +178,47 @@ def test_the_ambiguous_cell_itself_cannot_be_judged(tmp_path: Path) -> None:
         profile.promise(cell, make_site())
 
 
-def test_the_shipped_profiles_pass_the_check() -> None:
-    for row in list_profiles():
-        assert read_and_check(row.name).title == row.title
-        assert row.matches
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_the_shipped_profiles_pass_the_check(name: str) -> None:
+    assert check_profile(name).endswith(f"promises cover every cell of {len(PROPERTIES)} properties")
 
 
-# ---------------------------------------------------------------- show, diff
+# ---------------------------------------------------------------- list, show, diff
+
+
+def test_list_names_every_profile_and_what_it_fits() -> None:
+    told = list_profiles().splitlines()
+    assert [line.split()[0] for line in told[1:]] == list(shipped_profiles())
+    assert "fuse.hf3fs" in told[1]
 
 
 def test_show_lists_every_promise_with_its_source() -> None:
-    rows = show_profile(load_profile("3fs-fuse"))
-    create = [row for row in rows if row.property_id == "visibility.create"]
+    clauses = list_clauses(load_profile("3fs-fuse"))
+    create = [clause for clause in clauses if clause.property_id == "visibility.create"]
     assert create[0].where == "everything else"
     assert create[0].promise == "within negative (5 s)"
-    assert all(row.source and row.evidence in ("source", "derived") for row in rows)
+    told = show_profile("3fs-fuse")
+    assert "not a measurement of 3FS" in told
+    assert "read from usr.negative_timeout" in told
+    for clause in clauses:
+        assert f"      {clause.evidence}: {clause.source}\n" in told + "\n"
+    assert "needs no second client" in show_profile("posix-local")
 
 
 def test_diff_tells_the_settings_in_which_two_contracts_differ() -> None:
     local, shared, fuse = (load_profile(name) for name in ("posix-local", "3fs-fuse", "fuse-default"))
-    assert diff_profiles(shared, shared) == ()
-    rows = {(row.property_id, row.where): (row.left, row.right) for row in diff_profiles(local, shared)}
+    assert find_differences(shared, shared) == ()
+    assert diff_profiles("3fs-fuse", "3fs-fuse") == "3fs-fuse and 3fs-fuse promise the same"
+    rows = {(row.property_id, row.where): (row.left, row.right) for row in find_differences(local, shared)}
     assert rows["capability.xattr", "every cell"] == ("guaranteed", "unsupported(ENOTSUP)")
-    assert rows["visibility.replace", "state=known|held|listed"] == ("guaranteed", "within entry (30 s)")
+    assert rows["visibility.replace", "state not cold"] == ("guaranteed", "within entry (30 s)")
     assert rows["exclusive.winner", "publish=noreplace"] == ("guaranteed", "unsupported(EINVAL)")
     assert ("size.grow", "within attr (1 s)", "within attr (30 s)") in {
-        (row.property_id, row.left, row.right) for row in diff_profiles(fuse, shared)
+        (row.property_id, row.left, row.right) for row in find_differences(fuse, shared)
     }
+    heads, *lines = diff_profiles("posix-local", "3fs-fuse").splitlines()
+    assert heads.split() == ["PROPERTY", "WHERE", "POSIX-LOCAL", "3FS-FUSE"]
+    assert len(lines) == len(rows)
 
 
 # ---------------------------------------------------------------- durations

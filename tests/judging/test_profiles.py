@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconform.judging.contracts import check_profile
+from fsconform.judging.clauses import find_problems
 from fsconform.judging.profiles import choose_profile, load_profile, match_profile, shipped_profiles
 from fsconform.run.table import rows
 from fsconform.vocabulary.axes import PROPERTY_AXES
@@ -34,7 +34,7 @@ def test_the_shipped_profiles() -> None:
 @pytest.mark.parametrize("name", shipped_profiles())
 def test_every_shipped_profile_is_complete_and_named_as_its_file(name: str) -> None:
     profile = load_profile(name)
-    assert check_profile(profile) == ()
+    assert find_problems(profile) == ()
     assert profile.name == name == Path(profile.file).stem
     assert profile.second_client or not profile.shared
 
@@ -203,7 +203,7 @@ def test_a_bound_computed_from_a_mount_option(tmp_path: Path) -> None:
     assert profile.promise(create(), make_site("nfs4")).bound_s == 60
     with pytest.raises(CannotTestError, match=r"no promise covers size\.grow/a-b"):
         profile.promise(make_cell("size.grow", "a-b"), SITE)
-    assert any("size.grow: nothing is promised" in problem for problem in check_profile(profile))
+    assert any("size.grow: nothing is promised" in problem for problem in find_problems(profile))
 
 
 # ---------------------------------------------------------------- matching
