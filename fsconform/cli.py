@@ -92,9 +92,15 @@ def _end(status: int) -> None:
 def _enter_namespace_for_labs(sites: list[str]) -> None:
     """Without root, labs are mounted inside a user namespace: the whole command is begun again there."""
     if any(text.startswith("lab=") for text in sites):
-        from fsconform.lab.namespaces import enter_if_unprivileged
+        _enter_namespace()
 
-        enter_if_unprivileged()
+
+def _enter_namespace() -> None:
+    from fsconform.lab.namespaces import may_mount, own_command, reexec_with_mounts, require_fuse
+
+    require_fuse()
+    if not may_mount():
+        reexec_with_mounts(own_command())
 
 
 @app.command()
@@ -170,9 +176,10 @@ def profile_diff(first: str, second: str) -> None:
 @lab_app.command("list")
 def lab_list() -> None:
     """Emulated filesystems, and the defects that can be switched on in them."""
-    from fsconform.lab.spec import describe_labs
+    from fsconform.lab.spec import names
 
-    typer.echo(describe_labs())
+    for kind, name, summary in names():
+        typer.echo(f"{kind:8} {name:28} {summary}")
 
 
 @lab_app.command("up")
@@ -183,7 +190,8 @@ def lab_up(
     """Mount an emulated filesystem and keep it until Ctrl-C."""
     from fsconform.lab.standing import keep_up
 
-    keep_up(preset, directory)
+    _enter_namespace()
+    keep_up(preset, directory, typer.echo)
 
 
 def main() -> None:
