@@ -63,6 +63,20 @@ def test_a_violation_is_told_in_full() -> None:
     assert text.index("exclusive.winner/excl/cold/2/all") < text.index("What is undecided")
 
 
+def test_what_is_not_promised_is_no_violation_but_told() -> None:
+    (found,) = violated_run().search.findings
+    record = replace(kept_run(), search=replace(kept_run().search, findings=(replace(found, promised=False),)))
+    assert accusations_of(record) == ()
+    told = f"{found.kind} ({found.property_id}, not promised): {found.story}"
+    assert told in " ".join(report_text(record).split()) and told in markdown_report(record)
+    assert not list(Xml.fromstring(junit_text(record).encode("utf-8")).iter("failure"))
+
+
+def test_near_misses_are_told() -> None:
+    told = "visibility.create/rename/missed/open/a-b: 1 trial of 20 missed after 5 s, within the slack"
+    assert told in " ".join(report_text(kept_run()).split()) and told in markdown_report(kept_run())
+
+
 def test_worst_comes_first() -> None:
     text = report_text(violated_run(), 120)
     order = [text.index(f"\n{family}  ") for family in ("visibility", "exclusive", "capability", "atomic", "size")]
@@ -109,6 +123,8 @@ def test_junit_counts(record: RunRecord) -> None:
         found = [child.tag for child in cases[result.cell.id] if child.tag != "system-out"]
         assert found == ([kinds[result.verdict.value]] if result.verdict.value in kinds else [])
         assert cases[result.cell.id].find("system-out") is not None
+        types = [child.get("type") for child in cases[result.cell.id] if child.tag in ("failure", "error")]
+        assert types == [result.verdict.value] * len(types)
     assert int(root.get("failures", "")) == len(accusations_of(record))
     assert int(root.get("tests", "")) == len(list(root.iter("testcase")))
     bad = int(root.get("failures", "")) + int(root.get("errors", ""))

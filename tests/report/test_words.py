@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from hypothesis import given, settings
@@ -87,6 +89,9 @@ def test_directions_share_a_row_only_where_they_ended_alike() -> None:
     assert rows["create/rename/missed/stat/b-a"].verdict is Verdict.KEPT
     assert rows["create/rename/missed/open"].directions == ("a-b", "b-a")
     assert rows["winner/excl/cold/2"].directions == ("all",)
+    both = [replace(row, judgement=Judgement(Verdict.VIOLATED, "late")) for row in kept_run().cells]
+    bad = {row.name for family in families_of(replace(kept_run(), cells=tuple(both))) for row in family.rows}
+    assert {"create/rename/missed/open/a-b", "create/rename/missed/open/b-a"} <= bad
     shown = [cell_id for row in rows.values() for cell_id in row.cell_ids]
     assert sorted(shown) == sorted(result.cell.id for result in violated_run().cells)
 
@@ -146,6 +151,15 @@ def test_markdown_shows_text_as_it_is(text: str) -> None:
     assert render(markdown_fence([text])).startswith("<pre><code>")
     shown = render(f"x {markdown_text(text)} x")
     assert "<em>" not in shown and "<strong>" not in shown and "<code>" not in shown and "<a" not in shown
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=12))
+def test_tables_of_markdown_show_every_character(text: str) -> None:
+    for shown in (markdown_text(text), markdown_code(text)):
+        table = MarkdownIt("gfm-like", {"linkify": False}).render(f"| x | y |\n|---|---|\n| {shown} | end |\n")
+        cells = [unescape(re.sub("</?code>", "", cell)) for cell in re.findall("<td>(.*?)</td>", table)]
+        assert cells == [visible(text), "end"]
 
 
 def test_keys_are_shortened() -> None:

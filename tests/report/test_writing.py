@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconform.report import junit, markdown
+from fsconform.report import markdown
 from fsconform.report.histories import history_bytes, history_name
 from fsconform.report.writing import report_directory, run_directory_name, write_report
 from fsconform.vocabulary.programs import Program
@@ -49,13 +50,19 @@ def test_a_place_that_cannot_be_written_is_told_not_raised(tmp_path: Path, capsy
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_half(path: Path, content: bytes) -> int:
+        with path.open("wb") as stream:
+            stream.write(content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     write_report(kept_run(), tmp_path)
     before = (tmp_path / "junit.xml").read_bytes()
-    monkeypatch.setattr(junit, "junit_text", lambda record: "\udcff")
+    monkeypatch.setattr(Path, "write_bytes", write_half)
     told: list[str] = []
-    write_report(kept_run(), tmp_path, told.append)
-    assert (tmp_path / "junit.xml").read_bytes() == before and len(told) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["junit.xml", "report.json", "report.md"]
+    assert write_report(violated_run(), tmp_path, told.append) == () and len(told) == 4
+    assert (tmp_path / "junit.xml").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["histories", "junit.xml", "report.json", "report.md"]
+    assert list((tmp_path / "histories").iterdir()) == []
 
 
 def test_run_directories_are_unique_and_safe(tmp_path: Path) -> None:
@@ -79,4 +86,4 @@ def test_a_history_is_one_line_per_event_with_its_program() -> None:
     assert header["lost"] == {"1": "hung in close"} and header["error_ns"] == [0, 25_000]
     assert len(events) == 3 * 2 * 3 and [event["round"] for event in events] == [0] * 6 + [1] * 6 + [2] * 6
     assert events[-1]["errno"] == "HUNG" and events[-1]["returned_ns"] is None
-    assert history_bytes(record, RACE) == history_bytes(record, RACE)
+    assert history_bytes(record, RACE)[4:8] == bytes(4), "the time of writing is not part of a history"
