@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 
 class RefusalError(Exception):
     """The operation fails with this errno."""
@@ -17,8 +19,9 @@ class Client:
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def pause(self, seconds: float) -> None:
-        """Hold the answer to the current request back for so long, without keeping other requests waiting."""
+    def pause(self, seconds: float, wake: threading.Event | None = None) -> None:
+        """Hold the answer to the current request back for so long, or until `wake` is set, without keeping other
+        requests waiting."""
         raise NotImplementedError
 
     def answer(self, unique: int, errno: int) -> None:

@@ -47,14 +47,14 @@ class Mount(Client):
         self.stopping.set()
         detach(self.path)
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float, wake: threading.Event | None = None) -> None:
         """A thread that sleeps is replaced, so that other requests go on."""
         with self._count:
             self._pausing += 1
             short = self._threads - self._pausing < THREADS and self._threads < MOST_THREADS
         if short:
             self._start_thread()
-        self.stopping.wait(seconds)
+        (wake or self.stopping).wait(seconds)
         with self._count:
             self._pausing -= 1
 
