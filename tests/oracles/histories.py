@@ -73,3 +73,37 @@ def life_history(pick: Pick) -> list[Op]:
         else:
             ops.append(Op(kind, start, end))
     return ops
+
+
+def register_history(pick: Pick) -> list[Op]:
+    """A replaceable name: writes of unique versions, some of them lost, and reads, also of bytes nobody wrote."""
+    number = pick(1, 6)
+    writes = pick(0, min(4, number))
+    ops = []
+    for version in range(1, writes + 1):
+        start, end = interval(pick, lost_of_100=15)
+        ops.append(Op("write", start, end, version, pick(0, 2)))
+    for _ in range(number - writes):
+        start, end = interval(pick)
+        ops.append(Op("read", start, end, pick(0, writes) if pick(1, 50) > 1 else 9, pick(0, 2)))
+    return ops
+
+
+def session_history(pick: Pick) -> list[Op]:
+    """One name, 1-3 sequential sessions, at most 6 operations in program order."""
+    ops: list[Op] = []
+    version = 0
+    for session in range(pick(1, 3)):
+        now = pick(0, 3)
+        for _ in range(pick(1, 3)):
+            if len(ops) >= 6:
+                break
+            took = (0, 1, 2, 4)[pick(0, 3)]
+            if pick(1, 100) <= 45:
+                version += 1
+                lost = pick(1, 10) == 1
+                ops.append(Op("write", now, INF if lost else now + took, version, session))
+            else:
+                ops.append(Op("read", now, now + took, -1, session))
+            now += took + pick(0, 2)
+    return [op._replace(value=pick(0, version)) if op.value == -1 else op for op in ops]
