@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconform.judging.durations import UNITS, DurationError, parse_duration
 from fsconform.judging.tables import Table
@@ -10,7 +10,7 @@ from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.promises import Bound, BoundOrigin
 from fsconform.vocabulary.sites import Site
 
-KEYS = ("default", "client_option", "mount_option", "unit", "source")
+KEYS = ("default", "client_option", "source_option", "mount_option", "unit", "source")
 FIXED = "fixed"
 """Name of a bound that a promise states as a figure of its own."""
 
@@ -23,19 +23,23 @@ class BoundRule:
     default_s: float
     source: str
     client_option: str = ""
+    source_option: str = ""
+    """Word of a mount source that tells its settings, `NAME,word=value` (the emulated filesystems)."""
     mount_option: str = ""
     unit: str = "s"
     """Unit of a figure that the mount gives without one."""
 
     def at(self, site: Site) -> Bound:
         """The bound in force at one site. Raises CannotTestError where the mount says something that is no duration."""
-        told = site.client_option(self.client_option) if self.client_option else None
-        if told is not None:
-            return Bound(self.name, self._seconds(told, self.client_option, site), BoundOrigin.READ, self.client_option)
-        told = site.mount.option(self.mount_option) if self.mount_option else None
-        if told is not None:
-            note = f"mount option {self.mount_option}"
-            return Bound(self.name, self._seconds(told, self.mount_option, site), BoundOrigin.COMPUTED, note)
+        places = (
+            (self.client_option, site.client_option(self.client_option), BoundOrigin.READ, ""),
+            (self.source_option, replace(site.mount, options=site.mount.source).option(self.source_option),
+             BoundOrigin.READ, " in the source of the mount"),
+            (self.mount_option, site.mount.option(self.mount_option), BoundOrigin.COMPUTED, " in the mount options"),
+        )  # fmt: skip
+        for option, told, origin, where in places:
+            if option and told is not None:
+                return Bound(self.name, self._seconds(told, option, site), origin, option + where)
         return self.assumed()
 
     def assumed(self) -> Bound:
@@ -65,6 +69,7 @@ def _read_bound(name: str, table: Table) -> BoundRule:
         table.duration("default"),
         table.text("source"),
         table.text("client_option", ""),
+        table.text("source_option", ""),
         table.text("mount_option", ""),
         unit,
     )

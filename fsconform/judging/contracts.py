@@ -60,7 +60,7 @@ def _heading(profile: Profile) -> str:
 
 
 def _bound_line(rule: BoundRule) -> str:
-    told = " or ".join(option for option in (rule.client_option, rule.mount_option) if option)
+    told = " or ".join(filter(None, (rule.client_option, rule.source_option, rule.mount_option)))
     return f"{rule.name}: {format_duration(rule.default_s)}, {f'read from {told}; ' if told else ''}{rule.source}"
 
 

@@ -15,7 +15,7 @@ _LONG_NAMES = {
     "min": ("m", "mins", "minute", "minutes"),
     "h": ("hr", "hrs", "hour", "hours"),
 }
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([^\W\d_]*)\Z")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\W\d_]*)\Z")
 
 
 class DurationError(ValueError):

@@ -110,6 +110,7 @@ def test_near_misses_are_counted() -> None:
     judgement = judge(within(5), latency(*[trial(5 * S + MS, 5 * S + 2 * MS)] * 20), "quick")
     assert (judgement.verdict, judgement.near_misses) == (KEPT, 20)
     assert "20 near misses" in judgement.reason
+    assert judge(within(5), latency(*[trial(5 * S, 5 * S)] * 20), "quick").near_misses == 0
 
 
 def test_the_longest_fill_widens_the_limit() -> None:

@@ -142,6 +142,12 @@ def test_files_that_are_no_profiles(tmp_path: Path) -> None:
             load_profile(f"{tmp_path}/{name}")
 
 
+def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
+    profile = load_profile(write(tmp_path, text.partition("```toml\n")[2].partition("```")[0]))
+    assert (profile.name, len(profile.rules), list(profile.bound_rules)) == ("my-mount", 2, ["names"])
+
+
 # ---------------------------------------------------------------- check
 
 
@@ -243,6 +249,8 @@ def test_no_text_breaks_the_reader_of_durations(text: str) -> None:
         assert 0 <= seconds < float("inf")
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("5 s", 5), ("250 ms", 0.25), ("1.5min", 90), ("2 h", 7200), ("7", 7)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("5 s", 5), ("250 ms", 0.25), ("1.5min", 90), ("2 h", 7200), ("7", 7), ("5e-1", 0.5)]
+)
 def test_units(text: str, seconds: float) -> None:
     assert parse_duration(text, "s") == seconds

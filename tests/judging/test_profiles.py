@@ -169,6 +169,14 @@ def test_the_longest_bound_in_play_is_of_promised_cells_only() -> None:
     assert load_profile("posix-local").longest_bound(TABLE, sites) == 0
 
 
+def test_an_emulated_mount_tells_its_timeouts_in_its_source() -> None:
+    site = make_site("fuse.fsconform", "fsconform:fuse-default,entry=2,negative=0.5")
+    bounds = load_profile("fuse-default").bounds(site)
+    assert {bound.name: (bound.seconds, bound.origin.value) for bound in bounds} == {
+        "negative": (0.5, "read"), "entry": (2, "read"), "attr": (1, "assumed"),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("text", ["soon", "-1", "nan", "inf", "", "5 parsec"])
 def test_a_mount_that_tells_no_duration(text: str) -> None:
     with pytest.raises(CannotTestError, match=r"site a \(/mnt\): usr.entry_timeout .*'entry'"):
