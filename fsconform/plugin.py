@@ -50,6 +50,20 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep pytest's own cache off the mounts: it takes the value of `--fs-site PATH` for its root directory.
+
+    (It does so before this plugin is loaded; `--fs-site=PATH` avoids it.)
+    """
+    config = session.config
+    root = str(config.rootpath)
+    if any(root == site or root.startswith(site.rstrip("/") + "/") for site in config.getoption("--fs-site")):
+        for name in ("lfplugin", "nfplugin", "stepwiseplugin"):
+            if config.pluginmanager.has_plugin(name):
+                config.pluginmanager.unregister(name=name)
+
+
 def _options(config: pytest.Config) -> Options:
     from fsconform.run.options import Options
 

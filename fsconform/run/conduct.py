@@ -15,8 +15,9 @@ from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.oracles.examination import examine
 from fsconform.run import refusals
 from fsconform.run.crew import Crew, hire, racers_per_site
-from fsconform.run.directory import new_run_id, remove
+from fsconform.run.directory import new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
+from fsconform.run.interrupts import one_interrupt
 from fsconform.run.labs import count_mounts, mounted, parse_sites
 from fsconform.run.options import Options
 from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
@@ -64,7 +65,7 @@ def conduct(options: Options, progress: Progress) -> RunRecord:
     candidate_rows(options)
     if options.profile:
         load_profile(options.profile)
-    with mounted(parse_sites(options.sites)) as specs:
+    with one_interrupt(), mounted(parse_sites(options.sites)) as specs:
         first_contact(specs)
         return _Run(options, budget, specs, progress).perform()
 
@@ -83,7 +84,7 @@ class _Run:
         with Fleet() as fleet:
             scouts = fleet.launch([Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)])
             asked = load_profile(self.options.profile) if self.options.profile else None
-            found = survey(fleet, scouts, self.specs, asked, self.progress, new_run_id())
+            found = self._survey(fleet, scouts, asked)
             by_letter = {worker.letter: worker for worker in scouts}
             measured, results, profile = Measured(), (), None  # type: Measured, tuple[CellResult, ...], Profile | None
             try:
@@ -124,6 +125,16 @@ class _Run:
             bounds=bound_lines(profile, found.sites),
             histories=measured.histories,
         )  # fmt: skip
+
+    def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:
+        run_id = new_run_id()
+        try:
+            return survey(fleet, scouts, self.specs, asked, self.progress, run_id)
+        except BaseException:  # Ctrl-C may come between the making of the directory and the survey's own care for it
+            for spec in self.specs:
+                if spec.launcher == "local":
+                    remove_locally(spec.path, run_id)
+            raise
 
     def _rows(self, found: Survey) -> list[Row]:
         letters = "".join(site.letter for site in found.sites)
