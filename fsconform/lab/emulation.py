@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -34,7 +35,6 @@ class Emulation:
         self.spec = spec
         self.start_timeout_s = start_timeout_s
         self._given = directory
-        self._directory: Path | None = None
         self._made: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._life: int | None = None
@@ -73,12 +73,11 @@ class Emulation:
         if self._process is not None:
             _end(self._process)
             self._process = None
+            for path in self.mounts:
+                detach(path)
         if self._life is not None:
             os.close(self._life)
             self._life = None
-        if self._directory is not None:
-            for path, _ in reversed(emulated_mounts(self._directory)):
-                detach(path)
         for path in reversed(self._made):
             with contextlib.suppress(OSError):
                 path.rmdir()
@@ -86,26 +85,36 @@ class Emulation:
 
     def _make_directories(self) -> None:
         if self._given is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="fsconform-lab-")).resolve()
-            self._made.append(self._directory)
+            directory = Path(tempfile.mkdtemp(prefix="fsconform-lab-")).resolve()
+            self._made.append(directory)
         else:
-            self._directory = self._given.resolve()
-            self._make(self._directory)
-        paths = [self._directory / letter for letter in LETTERS[: self.spec.mounts]]
+            directory = self._given.resolve()
+            self._make(directory)
+        paths = [directory / letter for letter in LETTERS[: self.spec.mounts]]
         for path in paths:
+            self._clear_dead_mount(path)
             self._make(path)
+            if any(path.iterdir()) or path.is_mount():
+                raise CannotTestError(f"lab={self.spec.text}: {path} is in use; give an empty or new directory")
         self.mounts = tuple(paths)
+
+    def _clear_dead_mount(self, path: Path) -> None:
+        """A mount of ours whose server was killed."""
+        try:
+            path.stat()
+        except OSError as error:
+            if error.errno == errno.ENOTCONN and any(point == path for point, _ in emulated_mounts()):
+                detach(path)
 
     def _make(self, path: Path) -> None:
         try:
             path.mkdir()
             self._made.append(path)
         except FileExistsError:
-            pass
+            if not path.is_dir():
+                raise CannotTestError(f"lab={self.spec.text}: {path} is not a directory") from None
         except OSError as error:
             raise CannotTestError(f"lab={self.spec.text}: cannot make {path}: {error.strerror}") from None
-        if not path.is_dir() or (path in self.mounts and any(path.iterdir())):
-            raise CannotTestError(f"lab={self.spec.text}: {path} is not an empty directory")
 
     def _launch(self) -> None:
         watched, self._life = os.pipe()

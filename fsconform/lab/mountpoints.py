@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from pathlib import Path
 
 FSTYPE = "fuse.fsconform"
@@ -27,14 +28,13 @@ def detach(path: Path) -> bool:
     return int(_libc.umount2(os.fsencode(path), _DETACH)) == 0
 
 
-def emulated_mounts(below: Path | None = None) -> list[tuple[Path, str]]:
-    """Mount points and sources of all emulated mounts that this process can see, those below a directory only."""
+def emulated_mounts() -> list[tuple[Path, str]]:
+    """Mount points and sources of all emulated mounts that this process can see."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, _, rest = line.partition(" - ")
         fstype, source, _ = rest.split(" ", 2)
         if fstype == FSTYPE:
-            path = Path(fields.split(" ")[4].encode().decode("unicode_escape"))
-            if below is None or path.is_relative_to(below):
-                found.append((path, source))
+            point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields.split(" ")[4])
+            found.append((Path(point), source))
     return found

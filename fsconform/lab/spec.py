@@ -135,6 +135,12 @@ def _letters(value: str) -> str:
     return value
 
 
+def _part_of_name(value: str) -> str:
+    if not value.replace(".", "").replace("-", "").replace("_", "").isalnum() or not value.isascii():
+        raise ValueError("a part of a name, of letters, digits and . _ -")
+    return value
+
+
 def _choose(choices: dict[str, Any]) -> Callable[[str], Any]:
     return lambda value: choices[value]
 
@@ -146,7 +152,7 @@ _CHOICES: dict[str, dict[str, Any]] = {
 }
 _KNOBS: dict[str, Callable[[str], Any]] = {
     "p": _probability, "window": _seconds, "ttl": _seconds, "capacity": _size, "collect": _seconds,
-    "sync": _seconds, "op": _choose(_CHOICES["op"]), "match": str, "site": _letters,
+    "sync": _seconds, "op": _choose(_CHOICES["op"]), "match": _part_of_name, "site": _letters,
 }  # fmt: skip
 _KEYS: dict[str, Callable[[str], Any]] = {
     "mounts": _count, **dict.fromkeys(_TIMEOUTS, _seconds), "mutant": _choose(_CHOICES["mutant"]),

@@ -16,6 +16,7 @@ from fsconform.lab.mutants.registry import mutant
 _PAGE = 4096
 _BREAKS = ("content.complete", "atomic.content")
 _WINDOW_S = 0.1
+_INVERTED = bytes(255 - byte for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def torn_after_publish(lab: Lab, knobs: Knobs) -> None:
         data, half = publication.data, len(publication.data) // 2
         if len(publication.replaced) == len(data) and publication.replaced[half:] != data[half:]:
             return data[:half] + publication.replaced[half:]
-        return data[:half] + bytes(byte ^ 0xFF for byte in data[half:])
+        return data[:half] + data[half:].translate(_INVERTED)
 
     _spoil_publications(lab, knobs, tear)
 

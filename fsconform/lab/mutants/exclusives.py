@@ -152,7 +152,6 @@ def eexist_after_unlink(lab: Lab, knobs: Knobs) -> None:
     "of contenders by link or RENAME_NOREPLACE one takes effect and is told EEXIST, too",
     "RFC 1813 section 4.5; link(2) BUGS: a retransmitted request that had succeeded answers EEXIST",
     ("exclusive.success-told",),
-    also={"exclusive.winner": "nobody is told that he won"},
 )
 def success_told_eexist(lab: Lab, knobs: Knobs) -> None:
     """Only where several contend, so that publishing alone goes on working."""
@@ -177,34 +176,45 @@ def success_told_eexist(lab: Lab, knobs: Knobs) -> None:
 
 @mutant(
     "win-over-existing",
-    "an O_EXCL create of a name that has been there for a while succeeds and opens the published file",
+    "an O_EXCL create of a published name succeeds and opens the published file",
     "POSIX open() O_EXCL; the client's exclusive look-up is answered ENOENT (proc_pid_syscall(5) tells it apart)",
     ("exclusive.over-existing",),
-    also={"exclusive.winner": "contenders for a published name all win"},
-    window=0.02,
+    window=0.1,
 )
 def win_over_existing(lab: Lab, knobs: Knobs) -> None:
-    """`window` is the age from which on a name counts as published, seconds."""
+    """`window` is how long a name that was itself made by O_EXCL is spared, so that contests keep one winner."""
     lookup, create, store = lab.operations.lookup, lab.operations.create, lab.store
     lied: set[tuple[int, Key]] = set()
+    spared: dict[Key, float] = {}
 
     def hide(call: Call, parent: int, name: bytes) -> Inode:
         inode = lookup(call, parent, name)
-        old = store.last_time - inode.ctime > knobs.window * 1e9
-        if old and not inode.is_directory and opens_exclusively(call.pid) and knobs.strikes(call):
-            with store.lock:
-                store.forget(inode.number, 1)
-            lied.add((call.pid, (parent, name)))
-            raise RefusalError(errno.ENOENT)
-        return inode
+        contested = spared.get((parent, name), 0.0) > time.monotonic()
+        if contested or inode.is_directory or not opens_exclusively(call.pid) or not knobs.strikes(call):
+            return inode
+        with store.lock:
+            store.forget(inode.number, 1)
+        lied.add((call.pid, (parent, name)))
+        raise RefusalError(errno.ENOENT)
 
     def win(call: Call, parent: int, name: bytes, flags: int, mode: int) -> tuple[Inode, Handle]:
-        key = (call.pid, (parent, name))
-        if key in lied:
-            lied.discard(key)
-            flags &= ~os.O_EXCL
+        key = (parent, name)
+        if (call.pid, key) in lied:
+            lied.discard((call.pid, key))
+            return create(call, parent, name, flags & ~os.O_EXCL, mode)
+        if flags & os.O_EXCL:
+            with store.lock:
+                made = create(call, parent, name, flags, mode)
+                spared[key] = time.monotonic() + knobs.window
+                return made
         return create(call, parent, name, flags, mode)
 
+    def forget_expired(now: float) -> None:
+        with store.lock:
+            for key in [key for key, until in spared.items() if until < now]:
+                del spared[key]
+
+    lab.periodic.append(forget_expired)
     lab.operations.lookup, lab.operations.create = hide, win
 
 

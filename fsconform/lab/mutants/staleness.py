@@ -19,6 +19,7 @@ from fsconform.lab.operations.renames import EXCHANGE
     "a mount that once missed a name misses it for ever",
     "juicefs issue 6302; ydb-platform/nbs issue 579: negative entries that never end",
     ("visibility.create",),
+    also={"atomic.order": "whoever missed the new name of a rename finds neither once the old one is gone"},
 )
 def negative_forever(lab: Lab, knobs: Knobs) -> None:
     """By the timeout that the client's kernel is given, so that exclusive creates are not affected."""
