@@ -56,10 +56,11 @@ class Stuck:
     """Whether it could be killed."""
 
     def __str__(self) -> str:
-        """`no answer to stat for 5 s (request_wait_answer, system call 4; child 123 killed)`."""
-        where = [word for word in (self.wchan, f"system call {self.syscall}" if self.syscall else "") if word]
+        """`no answer to stat for 5 s (request_wait_answer; system call 4; child 123 killed)`."""
+        call = f"system call {self.syscall}" if self.syscall else ""
         fate = f"child {self.pid} " + ("killed" if self.ended else f"abandoned in state {self.state or '?'}")
-        return f"no answer to {self.step or 'its first call'} for {self.seconds:g} s ({', '.join(where)}; {fate})"
+        known = "; ".join(filter(None, (self.wchan, call, fate)))
+        return f"no answer to {self.step or 'its first call'} for {self.seconds:g} s ({known})"
 
 
 class ChildFailedError(RuntimeError):

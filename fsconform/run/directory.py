@@ -17,7 +17,7 @@ from fsconform.run.surveys import RunDirectory
 from fsconform.vocabulary.errors import CannotTestError, FsconformError
 from fsconform.vocabulary.sites import Site
 
-REMOVAL_DEADLINE_S = 20.0
+REMOVAL_DEADLINE_S = 60.0
 """How long one removal may take altogether."""
 STALL_DEADLINE_S = 5.0
 """How long one call of a removal may take before the child is given up."""

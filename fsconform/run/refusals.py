@@ -30,6 +30,7 @@ _DEAD = {
     "EIO": "the filesystem reports an I/O error; see the kernel's log (dmesg)",
 }
 VIRTUAL_3FS = "3fs-virt"
+_CONTROL = f"{VIRTUAL_3FS} is 3FS's control directory, where creating a name is a command; give a directory of files"
 
 
 def refuse_path(spec: SiteSpec) -> None:
@@ -40,10 +41,7 @@ def refuse_path(spec: SiteSpec) -> None:
     if not spec.path and spec.launcher != "lab":
         raise CannotTestError(f"site {spec.text!r}: it has no path; give the mount path to test")
     if VIRTUAL_3FS in spec.path.split("/"):
-        raise CannotTestError(
-            f"site {spec.text!r}: {VIRTUAL_3FS} is 3FS's control directory, where creating a name is a command; "
-            "give a directory of files"
-        )
+        raise CannotTestError(f"site {spec.text!r}: {_CONTROL}")
 
 
 def refuse_stuck(spec: SiteSpec, stuck: Stuck) -> NoReturn:
@@ -93,6 +91,8 @@ def _forbidden(facts: Facts) -> str:
         return "it is the root directory /; give a directory made for tests, e.g. /mnt/NAME/fsconform"
     if resolved == home:
         return f"it is the home directory {home}; give a directory made for tests, e.g. {home}/fsconform-tests"
+    if VIRTUAL_3FS in resolved.split("/"):
+        return _CONTROL
     in_kernel = any(_inside(resolved, tree) for tree in _KERNEL_TREES)
     if fstype in PSEUDO_FSTYPES or (in_kernel and not any(_inside(resolved, tree) for tree in _FOR_FILES)):
         return (

@@ -88,6 +88,12 @@ def test_a_child_that_blocks_is_described_and_ended(tmp_path: Path) -> None:
         os.kill(stuck.pid, 0)
 
 
+def test_children_are_out_of_reach_of_the_terminals_interrupt(tmp_path: Path) -> None:
+    module = tmp_path / "session.py"
+    module.write_text("import os\ndef leads(tell):\n    return os.getsid(0) == os.getpid()\n")
+    assert children.call_in_child(_module_at(module), "leads", [], 5.0) is True
+
+
 def test_a_child_that_fails_is_told_in_one_line(tmp_path: Path) -> None:
     module = tmp_path / "failing.py"
     module.write_text("def fail(tell):\n    raise ValueError('broken')\n")

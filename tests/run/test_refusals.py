@@ -94,6 +94,9 @@ def test_loop_of_links(tmp_path: Path) -> None:
 
 def test_control_directory_of_3fs(tmp_path: Path) -> None:
     assert "3fs-virt is 3FS's control directory" in refusal(str(tmp_path / "3fs-virt" / "rm-rf"))
+    (tmp_path / "3fs-virt").mkdir()
+    (tmp_path / "link").symlink_to("3fs-virt")
+    assert "3fs-virt is 3FS's control directory" in refusal(str(tmp_path / "link"))
 
 
 FACTS: dict[str, Any] = {
@@ -180,6 +183,6 @@ def test_a_hung_mount_is_named_with_what_it_hangs_in() -> None:
     with pytest.raises(CannotTestError) as caught:
         refusals.refuse_stuck(parse_site("/mnt/a"), stuck)
     assert (
-        "hung: no answer to stat for 5 s (request_wait_answer, system call 262; child 42 abandoned in state D)"
+        "hung: no answer to stat for 5 s (request_wait_answer; system call 262; child 42 abandoned in state D)"
         in str(caught.value)
     )

@@ -198,6 +198,15 @@ def test_time_is_up(mount: Path) -> None:
     assert (top / "file").exists()
 
 
+def test_time_is_up_below(mount: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = made(mount)
+    (top / "sub").mkdir()
+    (top / "sub" / "file").write_text("")
+    late = iter([False, True, True])
+    monkeypatch.setattr(tree._Sweep, "late", lambda sweep: next(late))
+    assert remove(mount)["stays"] == [[f"{top}/sub", "time is up"]]
+
+
 def test_no_endless_descent(mount: Path) -> None:
     at = made(mount)
     for _ in range(80):

@@ -213,6 +213,7 @@ def _directory_facts(fd: int, path: str, mounts: list[dict[str, Any]], begin: Ca
 
 def site_facts(path: str, tell: Callable[[str], None] = no_word) -> dict[str, Any]:
     """`machine_facts` and `path_facts` in one dict, names made printable."""
+    tell("resolve the home directory")
     facts = machine_facts()
     facts.update(path_facts(path, tell))
     for key in ("path", "resolved"):

@@ -163,7 +163,7 @@ class _Sweep:
         except FileNotFoundError:
             return
         except OSError as error:
-            self.stays[path] = _tree_word(error)
+            self.stays.setdefault(path, _tree_word(error))  # "time is up" there is why it is not empty
 
     def remove(self, fd: int, name: str, path: str, depth: int) -> None:
         try:
