@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsconform.oracles.outcomes import Bools
-from fsconform.oracles.segments import grouped, range_minimum, running_minimum
+from fsconform.oracles.segments import After, grouped, range_minimum, running_minimum
 from fsconform.vocabulary.histories import INF, Ints
 
 
@@ -75,7 +75,7 @@ def judge_versions(name: Ints, version: Ints, is_write: Bools, invoked: Ints, re
     names, order, cut, clusters = _gather(name, version, is_write, invoked, returned)
     later = _Later(clusters)
     delta, older, newer = _delta(clusters, later, len(names))
-    since = np.where(clusters.future, -INF, later.minimum(clusters.end))
+    since = np.where(clusters.future, -INF, later.minimum(clusters.end, INF))
     per_event = np.repeat(since, np.diff(np.append(cut, len(order))))
     staleness = np.zeros(len(name), np.int64)
     late = np.where(per_event == -INF, INF, np.maximum(0, invoked[order] - per_event))
@@ -96,7 +96,7 @@ def delta_bounds(
     """
     lower = judge_versions(name, version, is_write, invoked - error, _shifted(returned, error)).delta
     names, _, _, clusters = _gather(name, version, is_write, invoked + error, _shifted(returned, -error))
-    upper = _delta(clusters, _Later(clusters, others_only=True), len(names), future_ok=True)[0]
+    upper = _delta(clusters, _OtherLater(clusters), len(names), future_ok=True)[0]
     return lower, np.where(lower >= INF, INF, np.maximum(lower, upper))
 
 
@@ -134,47 +134,24 @@ def _per_name(ufunc: np.ufunc, values: Ints, group: Ints) -> Ints:
     return _reduced(ufunc, values, np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)]))
 
 
-class _Later:
+class _Later(After):
     """For every cluster a: the clusters of the same name whose write began after f_a."""
 
-    def __init__(self, clusters: _Clusters, others_only: bool = False) -> None:
-        count = len(clusters.group)
-        # Writes before queries at equal times: only W > f is later.
-        times, groups = np.r_[clusters.start, clusters.first], np.r_[clusters.group, clusters.group]
-        self._rows = np.lexsort((times, groups))
-        self._groups = groups[self._rows]
-        self._count = count
-        self._is_write = self._rows < count
-        position = np.empty(2 * count, np.int64)
-        position[self._rows] = np.arange(2 * count)
-        self._write_at, self._query_at = position[:count], position[count:]
-        self._others_only = others_only
+    def __init__(self, clusters: _Clusters) -> None:
+        super().__init__(clusters.group, clusters.start, clusters.group, clusters.first)
+
+
+class _OtherLater(_Later):
+    """The same without the cluster itself: narrowed stamps may put a write after its own evidence."""
 
     def owner(self, values: Ints) -> Ints:
-        """Index of the later cluster with the least value; -1 where there is none."""
-        order = np.argsort(values, kind="stable")
-        rank = np.empty(self._count, np.int64)
-        rank[order] = np.arange(self._count)
-        rows = np.where(self._is_write, rank[self._rows % max(1, self._count)], self._count)
-        least = running_minimum(rows, self._groups, self._count, backwards=True)
-        found = least[self._query_at]
-        if self._others_only:
-            own = found == rank
-            found = np.where(own, self._without_self(rows, least), found)
-        return np.asarray(np.append(order, -1)[np.minimum(found, self._count)], np.int64)
-
-    def minimum(self, values: Ints) -> Ints:
-        """The least value among the later clusters; INF where there is none."""
-        owner = self.owner(values)
-        return np.where(owner < 0, INF, np.append(values, INF)[owner])
-
-    def _without_self(self, rows: Ints, least: Ints) -> Ints:
-        """Least rank among the later clusters apart from the cluster itself (narrowed stamps only)."""
-        after = np.append(least, self._count)[self._write_at + 1]
-        ended = np.append(self._groups, -1)[self._write_at + 1] != self._groups[self._write_at]
-        after = np.where(ended, self._count, after)
-        between = range_minimum(rows, self._query_at, self._write_at, self._count)
-        return np.minimum(after, between)
+        order, least, placed = self.ranks(values)
+        after = np.append(least, self.rows)[self.row_at + 1]
+        ended = np.append(self.groups, -1)[self.row_at + 1] != self.groups[self.row_at]
+        between = range_minimum(placed, self.query_at, self.row_at, self.rows)
+        others = np.minimum(np.where(ended, self.rows, after), between)
+        own = placed[self.row_at] == least[self.query_at]
+        return np.asarray(np.append(order, -1)[np.where(own, others, least[self.query_at])], np.int64)
 
 
 def _delta(clusters: _Clusters, later: _Later, names: int, future_ok: bool = False) -> tuple[Ints, Ints, Ints]:

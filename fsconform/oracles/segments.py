@@ -40,6 +40,50 @@ def running_minimum(values: Ints, group: Ints, limit: int, backwards: bool = Fal
     return np.asarray(np.minimum.accumulate(shift + values) - shift, np.int64)
 
 
+class Until:
+    """For every query: the rows of its group whose time is not later than its own."""
+
+    backwards = False
+
+    def __init__(self, row_group: Ints, row_time: Ints, query_group: Ints, query_time: Ints) -> None:
+        self.rows = len(row_group)
+        groups = np.r_[row_group, query_group]
+        # A stable sort keeps rows before queries at equal times.
+        self.order = np.lexsort((np.r_[row_time, query_time], groups))
+        self.groups = groups[self.order]
+        self.is_row = self.order < self.rows
+        position = np.empty(len(groups), np.int64)
+        position[self.order] = np.arange(len(groups))
+        self.row_at, self.query_at = position[: self.rows], position[self.rows :]
+
+    def ranks(self, values: Ints) -> tuple[Ints, Ints, Ints]:
+        """(rows by ascending value, least rank seen at each place, rank at each place); no row: `rows`."""
+        order = np.argsort(values, kind="stable")
+        rank = np.full(self.rows + 1, self.rows, np.int64)
+        rank[order] = np.arange(self.rows)
+        placed = rank[np.where(self.is_row, self.order, self.rows)]
+        return order, running_minimum(placed, self.groups, self.rows, self.backwards), placed
+
+    def owner(self, values: Ints) -> Ints:
+        """Index of the row with the least value among those of each query; -1 where there is none."""
+        order, least, _ = self.ranks(values)
+        return np.asarray(np.append(order, -1)[least[self.query_at]], np.int64)
+
+    def minimum(self, values: Ints, empty: int) -> Ints:
+        """The least value among the rows of each query; `empty` where there is none."""
+        return np.asarray(np.append(values, empty)[self.owner(values)], np.int64)
+
+    def maximum(self, values: Ints, empty: int) -> Ints:
+        """The greatest value among the rows of each query; `empty` where there is none."""
+        return np.asarray(np.append(values, empty)[self.owner(-values)], np.int64)
+
+
+class After(Until):
+    """For every query: the rows of its group whose time is later than its own."""
+
+    backwards = True
+
+
 def range_minimum(values: Ints, start: Ints, stop: Ints, empty: int) -> Ints:
     """min(values[start:stop]) for many ranges; `empty` where stop <= start. O((n + ranges) log n)."""
     result = np.full(len(start), empty, np.int64)
