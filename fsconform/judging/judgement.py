@@ -16,9 +16,9 @@ from fsconform.vocabulary.observations import INF_NS, LatencyTrial, Observation
 from fsconform.vocabulary.promises import Promise, Strength
 from fsconform.vocabulary.verdicts import Judgement, Verdict
 
-NEEDED_GUARANTEED = {"quick": 60, "standard": 300, "thorough": 3000}
-NEEDED_WITHIN = {"quick": 20, "standard": 100, "thorough": 1000}
-"""Informative trials that `kept` needs, per budget."""
+NEEDED_GUARANTEED = {"smoke": 60, "quick": 60, "standard": 300, "thorough": 3000}
+NEEDED_WITHIN = {"smoke": 20, "quick": 20, "standard": 100, "thorough": 1000}
+"""Informative trials that `kept` needs, per budget (`smoke` convicts, and has too few to acquit)."""
 TICKS_NS = 20_000_000
 """Two ticks of 10 ms: the kernel rounds its timeouts up to ticks."""
 RELATIVE_SLACK = 0.01
@@ -173,7 +173,7 @@ def _judge_within(promise: Promise, observation: Observation, needed: int) -> Ju
         return _too_few(observation, len(found.in_time), needed, *counts)
     longest = max(trial.hi for trial in found.in_time)
     told = f"{rate_text(0, len(found.in_time))}; seen after at most {_ms(longest)}, limit {limit}"
-    told += f"; {counts[0]} near misses" if counts[0] else ""
+    told += f"; {counts[0]} near miss{'es' * (counts[0] > 1)}" if counts[0] else ""
     told += f"; {counts[1]} unresolved" if counts[1] else ""
     return Judgement(Verdict.KEPT, told, 0, *counts)
 

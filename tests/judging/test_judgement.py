@@ -33,7 +33,14 @@ PROMISES = (GUARANTEED, OPTIONAL, NOTHING, unsupported("EINVAL"), within(0.5), w
 
 @pytest.mark.parametrize(
     ("budget", "guaranteed", "bounded"),
-    [("quick", 60, 20), ("standard", 300, 100), ("thorough", 3000, 1000), ("90s", 300, 100), ("8h", 300, 100)],
+    [
+        ("smoke", 60, 20),
+        ("quick", 60, 20),
+        ("standard", 300, 100),
+        ("thorough", 3000, 1000),
+        ("90s", 300, 100),
+        ("8h", 300, 100),
+    ],
 )
 def test_trials_that_kept_needs(budget: str, guaranteed: int, bounded: int) -> None:
     assert trials_needed(GUARANTEED, budget) == trials_needed(OPTIONAL, budget) == guaranteed
