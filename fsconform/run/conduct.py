@@ -18,6 +18,7 @@ from fsconform.run.crew import Crew, hire, racers_per_site
 from fsconform.run.directory import new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
 from fsconform.run.interrupts import one_interrupt
+from fsconform.run.janitor import Janitor
 from fsconform.run.labs import count_mounts, mounted, parse_sites
 from fsconform.run.options import Options
 from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
@@ -66,8 +67,7 @@ def conduct(options: Options, progress: Progress) -> RunRecord:
     if options.profile:
         load_profile(options.profile)
     with one_interrupt(), mounted(parse_sites(options.sites)) as specs:
-        first_contact(specs)
-        return _Run(options, budget, specs, progress).perform()
+        return _Run(options, budget, first_contact(specs), progress).perform()
 
 
 @dataclass(slots=True)
@@ -148,13 +148,16 @@ class _Run:
         refusals.refuse_full(found.sites, plan.needed_bytes, plan.needed_files)
         self.progress.phase("starting workers")
         crew = self._crew(fleet, scouts, found, plan)
-        target = TARGETS[self.budget.tier]
+        janitor = Janitor(fleet, crew.scouts[found.directory.maker], found.directory.run_id)
         window = Window(
-            fleet, crew, plan, self.progress, self.budget.rounds, target, RESTED_S,
-            self._hunt(fleet, crew, found, profile) if self.options.search else None,
+            fleet, crew, plan, self.progress, janitor, self.budget.rounds, TARGETS[self.budget.tier], RESTED_S,
+            self._hunt(fleet, crew, found, profile, janitor) if self.options.search else None,
             self.budget.seconds, self.options.step_deadline_s,
         )  # fmt: skip
-        return window.perform()
+        try:
+            return window.perform()
+        finally:
+            janitor.close()
 
     def _crew(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, plan: Plan) -> Crew:
         letters = [site.letter for site in found.sites]
@@ -165,7 +168,7 @@ class _Run:
             worker.root = found.directory.paths[worker.letter]
         return crew
 
-    def _hunt(self, fleet: Fleet, crew: Crew, found: Survey, profile: Profile) -> Hunt:
+    def _hunt(self, fleet: Fleet, crew: Crew, found: Survey, profile: Profile, janitor: Janitor) -> Hunt:
         ground = Ground(
             tuple(site.letter for site in found.sites),
             frozenset(site.letter for site in found.sites if site.read_only),
@@ -177,6 +180,7 @@ class _Run:
             history = fleet.run_rounds(program, crew.lanes(program), base, count,
                                        step_deadline_s=self.options.step_deadline_s)  # fmt: skip
             crew.mend(fleet, program, history.lost)
+            janitor.remove(base)
             return history
 
         def promise_of(cell: Cell) -> Promise:

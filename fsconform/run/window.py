@@ -19,6 +19,7 @@ from fsconform.fleet.fleet import Fleet, PendingTrials
 from fsconform.probes.experiment import Experiment
 from fsconform.probes.latency import observe as observe_trials
 from fsconform.run.crew import Crew
+from fsconform.run.janitor import Janitor
 from fsconform.run.plan import ROUNDS_DIRECTORY, Plan
 from fsconform.run.progress import Progress
 from fsconform.vocabulary.cells import Cell
@@ -61,6 +62,7 @@ class Window:
     crew: Crew
     plan: Plan
     progress: Progress
+    janitor: Janitor
     planned_rounds: int
     target: int
     rested_s: float
@@ -155,6 +157,7 @@ class Window:
             except FsconformError as error:
                 self._give_up(experiment, str(error))
                 break
+            self.janitor.remove(base)
             histories.append(history)
             done += rounds
             if history.lost:

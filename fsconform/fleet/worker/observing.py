@@ -26,6 +26,9 @@ NONE = -1
 """A stamp of something that did not happen."""
 SPARSE_NS = 500_000_000
 """Between looks at what was hit already."""
+PATIENCE_SHIFT = 8
+"""A name that was missing for t is looked at again after t / 2**8 at the earliest: 0.4 % of its age, which is less
+than half of the slack of any bound, and spares the names that are due the looks at those that are not."""
 _NAP_NS = 2_000_000
 _clock = time.monotonic_ns
 
@@ -52,7 +55,7 @@ class Subject:
         self.others: "dict[int, int]" = {}
         self.over = False
         self.due = 0
-        self._until = self._give_up = 0
+        self._seen = self._until = self._give_up = 0
 
     def prime(self) -> None:
         """Perform the priming steps; their result is the last one's, their time from the first to the last."""
@@ -62,6 +65,7 @@ class Subject:
 
     def changed(self, seen: int) -> None:
         """The change was seen to have returned at `seen`: from here on the trial's time counts."""
+        self._seen = seen
         self._until, self._give_up = seen + self._until_ns, seen + self._give_up_ns
 
     def look(self) -> None:
@@ -85,15 +89,16 @@ class Subject:
                 self.first_hit = invoked
         elif number in (0, errno.ENOENT):
             self.last_miss = invoked
-            self.due = 0
+            self.due = invoked + (invoked - self._seen >> PATIENCE_SHIFT)
             if was_hit:
                 self.flickers += 1
                 self.first_hit = NONE
                 self.value, self.detail = value, detail
         else:
             self.others[number] = self.others.get(number, 0) + 1
-        self.due = min(self.due, self._until)
-        self.over = invoked >= (self._give_up if self.first_hit == NONE else self._until)
+        end = self._give_up if self.first_hit == NONE else self._until
+        self.due = min(self.due, end)
+        self.over = invoked >= end
 
     def row(self) -> "list[int]":
         """What travels home, in the order of `fleet.trials`."""

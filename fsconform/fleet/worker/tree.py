@@ -232,6 +232,30 @@ def remove_run_directory(
         os.close(above)
 
 
+def remove_finished(top_path: str, run_id: str, inside: str, seconds: float) -> "list[list[str]]":
+    """Remove what an experiment made at `inside` (a relative path) in the run's directory. Raises no OSError.
+
+    Returns pairs of path and reason of what stays; that is tried again when the whole directory goes.
+    """
+    opened: "list[int]" = []
+    try:
+        opened.append(os.open(top_path, _OPEN_DIRECTORY))
+        state = marker_state(opened[0], run_id)
+        if state != "ours":
+            return [[_shown(top_path), state]]
+        *parents, name = inside.split("/")
+        for parent in parents:
+            opened.append(os.open(parent, _OPEN_DIRECTORY, dir_fd=opened[-1]))
+        sweep = _Sweep(seconds, os.fstat(opened[0]).st_dev, _no_word)
+        sweep.entry(opened[-1], name, os.path.join(top_path, *parents), 0)
+        return _remains(sweep.stays)["stays"]  # type: ignore[no-any-return]
+    except OSError as error:
+        return [[_shown(os.path.join(top_path, inside)), _tree_word(error)]]
+    finally:
+        for fd in reversed(opened):
+            os.close(fd)
+
+
 def _remove_top(above: int, top: int, name: str, run_id: str) -> None:
     os.unlink(MARKER, dir_fd=top)
     try:
@@ -251,4 +275,5 @@ def _remains(stays: dict[str, str]) -> dict[str, Any]:
 TREE: "dict[str, Callable[..., Any]]" = {
     "make_run_directory": make_run_directory,
     "remove_run_directory": remove_run_directory,
+    "remove_finished": remove_finished,
 }

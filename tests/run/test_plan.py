@@ -1,0 +1,68 @@
+"""Plans: windows, trials, isolation."""
+
+from __future__ import annotations
+
+from fsconform.run.plan import Plan, make_plan, window_seconds
+from fsconform.run.table import parse_budget, rows
+from fsconform.vocabulary.promises import Bound, BoundOrigin, Evidence, Promise, Strength
+
+GUARANTEED = Promise(Strength.GUARANTEED, Evidence.SOURCE, "test")
+NOT_PROMISED = Promise(Strength.NOT_PROMISED, Evidence.SOURCE, "test")
+
+
+def within(seconds: float) -> Promise:
+    return Promise(Strength.WITHIN, Evidence.SOURCE, "test", Bound("entry", seconds, BoundOrigin.ASSUMED))
+
+
+def plan_for(promise: Promise, tier: str = "quick") -> Plan:
+    chosen = rows(tier, "ab")
+    return make_plan(chosen, {row.cell.id: promise for row in chosen}, "ab", parse_budget(tier), "salt")
+
+
+def test_quick_takes_thirty_seconds_and_the_longest_promised_bound() -> None:
+    assert window_seconds(parse_budget("quick"), [GUARANTEED]) == 30.0
+    assert window_seconds(parse_budget("quick"), [within(5), within(30)]) == 30.0 + 30.0 + 0.02 + 0.3
+    assert window_seconds(parse_budget("standard"), [within(60)]) == 120.0 + 60.0 + 0.02 + 0.6
+
+
+def test_what_is_not_promised_never_extends_the_window() -> None:
+    assert plan_for(NOT_PROMISED).window_s == 30.0
+
+
+def test_every_trial_has_a_parent_directory_of_its_own() -> None:
+    plan = plan_for(within(5))
+    parents = [trial.look.path.rpartition("/")[0] for batch in plan.batches for trial in batch.trials
+               if trial.look.kind == "stat" and trial.cell.axis("state") == "missed"]  # fmt: skip
+    assert len(parents) == len(set(parents))
+
+
+def test_nothing_is_changed_but_the_name_itself_after_the_prime() -> None:
+    """On NFS any other change of the directory would refresh the pending name."""
+    plan = plan_for(within(5))
+    for trial in (trial for batch in plan.batches for trial in batch.trials):
+        if trial.cell.property_id == "visibility.create" and trial.cell.axis("publish") in ("rename", "link"):
+            expected = ["mkdir"] if trial.cell.axis("state") == "missed-ancestor" else []
+            assert [step.kind for step in trial.change] == [*expected, trial.cell.axis("publish")]
+
+
+def test_names_are_unique_in_a_plan_and_between_runs() -> None:
+    first, second = plan_for(GUARANTEED), plan_for(GUARANTEED)
+    seeds = [trial.seed for batch in first.batches for trial in batch.trials]
+    assert len(seeds) == len(set(seeds))
+    assert first == second
+    chosen = rows("quick", "ab")
+    other = make_plan(chosen, {row.cell.id: GUARANTEED for row in chosen}, "ab", parse_budget("quick"), "other salt")
+    assert other.batches[0].trials[0].look != first.batches[0].trials[0].look
+
+
+def test_a_bounded_cell_is_watched_beyond_its_bound_and_slack() -> None:
+    for trial in (trial for batch in plan_for(within(5)).batches for trial in batch.trials):
+        if trial.single_shot_ns is None:
+            assert trial.until_ns > 5.07e9
+
+
+def test_cures_and_single_shots_only_where_something_may_be_stale() -> None:
+    assert {trial.label for batch in plan_for(GUARANTEED).batches for trial in batch.trials} == {"watch"}
+    labels = {trial.label for batch in plan_for(within(5)).batches for trial in batch.trials}
+    assert {"control", "cure open", "cure fresh-listing", "shot 0.1", "shot 4"} <= labels
+    assert "shot 32" not in labels

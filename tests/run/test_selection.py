@@ -1,0 +1,50 @@
+"""Choosing cells by id and by expression."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsconform.run.selection import choose, matches
+from fsconform.run.table import rows
+from fsconform.vocabulary.errors import CannotTestError
+
+TEXT = "visibility.create/rename/missed/stat/fresh/a-b"
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ("visibility", True),
+        ("VISIBILITY", True),
+        ("not visibility", False),
+        ("visibility and not open_read", True),
+        ("exclusive or missed", True),
+        ("not (exclusive or missed)", False),
+        ("not not stat", True),
+        ("exclusive and missed or stat", True),
+    ],
+)
+def test_expressions(expression: str, holds: bool) -> None:
+    assert matches(expression, TEXT) is holds
+
+
+@pytest.mark.parametrize("expression", ["and", "stat and", "(stat", "stat)", "stat missed", "", "not", "( )"])
+def test_what_cannot_be_read_is_said(expression: str) -> None:
+    with pytest.raises(CannotTestError):
+        matches(expression, TEXT)
+
+
+def test_an_unknown_cell_names_the_nearest() -> None:
+    with pytest.raises(CannotTestError, match=r"did you mean 'capability\.link/a-a'"):
+        choose(rows("quick", "a"), ["capability.lnk/a-a"])
+
+
+def test_an_expression_that_selects_nothing_is_said() -> None:
+    with pytest.raises(CannotTestError, match="selects none"):
+        choose(rows("quick", "a"), expression="nothing-like-it")
+
+
+def test_ids_and_expression_together() -> None:
+    everything = rows("quick", "a")
+    chosen = choose(everything, [row.cell.id for row in everything[:10]], "open_read")
+    assert [row.cell.id for row in chosen] == [row.cell.id for row in everything[:10] if "open_read" in row.cell.id]
