@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fsconform.report.digest import outcomes_text
 from fsconform.report.escaping import shorten_keys, visible
-from fsconform.report.numbers import duration_text
 from fsconform.report.verdict_text import TOPOLOGY_WORDS, place_of, repeat_command
+from fsconform.report.witnesses import Moment, program_lines, timeline
 from fsconform.vocabulary.cells import ALL_SITES
 from fsconform.vocabulary.findings import Finding
-from fsconform.vocabulary.observations import Witness
-from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.promises import Strength
 from fsconform.vocabulary.properties import PROPERTIES
 from fsconform.vocabulary.records import RunRecord
-from fsconform.vocabulary.steps import KINDS, Step
 from fsconform.vocabulary.verdicts import CellResult, Verdict
-
-_CONTROL = frozenset(name for name, kind in KINDS.items() if kind.family == "control")
-"""Steps that say nothing about the filesystem."""
-_WIRE_FIELDS = 11
-"""Length of `Step.to_wire()`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One event of a witness: when (since the first event), where, what, with which result."""
-
-    when: str
-    where: str
-    what: str
-    result: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +25,10 @@ class Accusation:
     question: str
     expected: str
     got: str
+    roles: str
+    """`a acts, b observes`."""
     where: str
+    """The same with paths and topology."""
     breaks: str
     source: str
     story: str
@@ -60,28 +43,34 @@ def accusations_of(record: RunRecord) -> tuple[Accusation, ...]:
     return (*cells, *(_of_finding(record, finding) for finding in record.search.findings if finding.promised))
 
 
+def first_titles(accusations: tuple[Accusation, ...]) -> frozenset[str]:
+    """The titles of the first accusation of each property: those that are worth telling in full."""
+    return frozenset({accusation.property_id: accusation.title for accusation in reversed(accusations)}.values())
+
+
 def _of_cell(record: RunRecord, result: CellResult) -> Accusation:
     witness = result.observation.witness
-    story = visible(witness.story) if witness else ""
-    reason, outcomes = visible(result.judgement.reason), outcomes_text(result)
-    got = [reason, "" if outcomes in reason else outcomes]
+    story = shorten_keys(visible(witness.story)) if witness else ""
+    reason = shorten_keys(visible(result.judgement.reason))
+    got = [reason, outcomes_text(result) if result.observation.kind == "rounds" else ""]
     return Accusation(
         title=result.cell.id, property_id=result.cell.property_id, question=_question(result.cell.property_id),
-        expected=_expected(result), got="; ".join(filter(None, got)), where=_where(record, result),
-        breaks=_breaks(result.cell.property_id), source=visible(result.promise.source),
-        story=story if story not in reason else "", program=_program_lines(witness),
-        timeline=_timeline(witness), again=repeat_command(record, result.cell.id),
+        expected=_expected(result), got="; ".join(filter(None, got)), roles=_roles(result),
+        where=_where(record, result), breaks=_breaks(result.cell.property_id), source=visible(result.promise.source),
+        story=story if story not in reason else "", program=program_lines(witness),
+        timeline=timeline(witness), again=repeat_command(record, result.cell.id),
     )  # fmt: skip
 
 
 def _of_finding(record: RunRecord, finding: Finding) -> Accusation:
+    rate = f"{finding.failures} of {finding.rounds} rounds of the smallest program"
     sites = ", ".join(f"{site.letter} {place_of(site)}" for site in record.sites)
     return Accusation(
         title=f"search: {visible(finding.kind)}", property_id=finding.property_id,
         question=_question(finding.property_id), expected="that it never happens",
-        got=f"{finding.failures} of {finding.rounds} rounds of the smallest program", where=sites,
-        breaks=_breaks(finding.property_id), source=_property_source(finding.property_id), story=visible(finding.story),
-        program=_program_lines(finding.witness), timeline=_timeline(finding.witness), again=repeat_command(record),
+        got=f"{rate}: {shorten_keys(visible(finding.story))}", roles="", where=sites,
+        breaks=_breaks(finding.property_id), source=_property_source(finding.property_id), story="",
+        program=program_lines(finding.witness), timeline=timeline(finding.witness), again=repeat_command(record),
     )  # fmt: skip
 
 
@@ -110,60 +99,18 @@ def _expected(result: CellResult) -> str:
     return str(promise.strength.value)
 
 
-def _where(record: RunRecord, result: CellResult) -> str:
-    cell, paths = result.cell, {site.letter: place_of(site) for site in record.sites}
-    kind = TOPOLOGY_WORDS.get(result.topology, visible(result.topology))
+def _roles(result: CellResult) -> str:
+    cell = result.cell
     if cell.direction == ALL_SITES:
-        return f"all sites ({', '.join(f'{letter} {path}' for letter, path in paths.items())}); {kind}"
-    acting, observing = cell.acting, cell.observing
-    return (
-        f"{acting} ({paths.get(acting, '?')}) acts, {observing} ({paths.get(observing, '?')}) observes; {kind}"
-        if acting != observing
-        else f"both at {acting} ({paths.get(acting, '?')}); {kind}"
-    )
+        return "all sites act alike"
+    if cell.acting == cell.observing:
+        return f"both at {cell.acting}"
+    return f"{cell.acting} acts, {cell.observing} observes"
 
 
-def _program_lines(witness: Witness | None) -> tuple[str, ...]:
-    if witness is None:
-        return ()
-    try:
-        text = str(Program.from_json(dict(witness.program)))
-    except (KeyError, TypeError, ValueError):
-        return tuple(f"{visible(key)}: {_described(value)}" for key, value in witness.program.items())
-    return tuple(shorten_keys(visible(line)) for line in text.split("\n"))
-
-
-def _described(value: Any) -> str:
-    """A value of a trial's description; steps in their wire form are read back."""
-    if isinstance(value, list | tuple):
-        if len(value) == _WIRE_FIELDS and isinstance(value[0], str):
-            try:
-                return shorten_keys(visible(str(Step.from_wire(tuple(value)))))
-            except (TypeError, ValueError):
-                pass
-        return "; ".join(map(_described, value))
-    return shorten_keys(visible(str(value)))
-
-
-def _timeline(witness: Witness | None) -> tuple[Moment, ...]:
-    if witness is None:
-        return ()
-    return tuple(_moment(event) for event in witness.events if event.get("step") not in _CONTROL)
-
-
-def _moment(event: Mapping[str, Any]) -> Moment:
-    paths = [shorten_keys(visible(str(event[key]))) for key in ("path", "other") if event.get(key)]
-    result = visible(str(event.get("errno", "")))
-    if result == "ok" and event.get("value"):
-        result = f"ok, {event['value']}"
-    where = f"{visible(str(event.get('site', '?')))}{visible(str(event.get('worker', '')))}"
-    return Moment(
-        _when(event.get("invoked_ns")), where, f"{visible(str(event.get('step', '?')))}({' -> '.join(paths)})", result
-    )
-
-
-def _when(invoked_ns: object) -> str:
-    if not isinstance(invoked_ns, int):
-        return ""
-    sign = "-" if invoked_ns < 0 else "+"
-    return f"{sign}{duration_text(abs(invoked_ns) / 1e9)}" if invoked_ns else "0"
+def _where(record: RunRecord, result: CellResult) -> str:
+    cell = result.cell
+    kind = TOPOLOGY_WORDS.get(result.topology, visible(result.topology))
+    places = [f"{site.letter} {place_of(site)}" for site in record.sites
+              if cell.direction == ALL_SITES or site.letter in (cell.acting, cell.observing)]  # fmt: skip
+    return f"{_roles(result)}: {', '.join(places)} ({'one client' if len(places) == 1 else kind})"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fsconform.report.accusations import Accusation, Moment
+from fsconform.report.accusations import Accusation, first_titles
 from fsconform.report.console_tables import KEY_WIDTH, STYLES, copyable, facts_grid
+from fsconform.report.witnesses import Moment, timeline_line
 from fsconform.vocabulary.verdicts import Verdict
 
 _FIRST, _LAST = 9, 3
@@ -18,22 +19,21 @@ _FIRST, _LAST = 9, 3
 _PROGRAM_LINES = 8
 
 
-def accusation_blocks(accusations: Iterable[Accusation]) -> Iterator[RenderableType]:
+def accusation_blocks(accusations: tuple[Accusation, ...]) -> Iterator[RenderableType]:
     """A block per violation."""
-    told: set[str] = set()
-    for accusation in accusations:
-        if told:
+    in_full = first_titles(accusations)
+    for number, accusation in enumerate(accusations):
+        if number:
             yield Text()
         yield Text.assemble("  ", (accusation.title, STYLES[Verdict.VIOLATED]))
-        yield from _short(accusation) if accusation.property_id in told else _full(accusation)
+        yield from _full(accusation) if accusation.title in in_full else _short(accusation)
         yield copyable("again", accusation.again)
-        told.add(accusation.property_id)
 
 
 def _short(accusation: Accusation) -> Iterator[RenderableType]:
     rows = [
-        ("expected", accusation.expected), ("got", accusation.got), ("witness", accusation.story),
-        ("site", accusation.where),
+        ("expected", accusation.expected), ("got", accusation.got), ("site", accusation.roles),
+        ("sequence", timeline_line(accusation.timeline)),
     ]  # fmt: skip
     yield facts_grid((key, text) for key, text in rows if text)
 
@@ -57,8 +57,8 @@ def _timeline(moments: tuple[Moment, ...]) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(justify="right", style="dim", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold", ratio=3)
+    grid.add_column(overflow="fold", ratio=1)
     omitted = len(moments) - _FIRST - _LAST
     shown = moments if omitted <= 0 else moments[:_FIRST]
     for moment in shown:

@@ -30,8 +30,8 @@ class Row:
     """One or more cells that differ in direction only and ended alike. All texts are printable, one line."""
 
     verdict: Verdict
-    label: str
-    """The cell id without family and direction: `create/rename/missed/stat`."""
+    name: str
+    """The cell id without its family, and without direction where the row covers all that the run has."""
     directions: tuple[str, ...]
     promised: str
     seen: str
@@ -39,12 +39,6 @@ class Row:
     """Age of the observer's cache entry when the change was seen; empty where nothing was primed."""
     reason: str
     cell_ids: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The label, with the direction where the row has only one and other directions exist."""
-        alone = len(self.directions) == 1 and self.directions != (ALL_SITES,)
-        return f"{self.label}/{self.directions[0]}" if alone else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +61,9 @@ def families_of(record: RunRecord) -> tuple[Family, ...]:
     by_family: dict[str, list[CellResult]] = {}
     for result in record.cells:
         by_family.setdefault(result.cell.family, []).append(result)
+    directions = {result.cell.direction for result in record.cells} - {ALL_SITES}
     families = [
-        Family(name, _rows(results), Counter(result.verdict for result in results))
+        Family(name, _rows(results, len(directions) > 1), Counter(result.verdict for result in results))
         for name, results in by_family.items()
     ]
     return tuple(sorted(families, key=_badness))
@@ -78,21 +73,30 @@ def _badness(family: Family) -> int:
     return min(WORST_FIRST.index(verdict) for verdict in family.counts)
 
 
-def _rows(results: Sequence[CellResult]) -> tuple[Row, ...]:
+def _rows(results: Sequence[CellResult], several: bool) -> tuple[Row, ...]:
+    """`several`: whether the run has more than one direction."""
+
     def alike(result: CellResult) -> tuple[int, str, str, str]:
         rank = WORST_FIRST.index(result.verdict)
         alone = result.cell.direction if result.verdict in WORST_FIRST[:2] else ""
         return rank, _label(result), promised_text(result.promise), alone
 
-    return tuple(_row(tuple(group)) for _, group in groupby(sorted(results, key=alike), key=alike))
+    return tuple(_row(tuple(group), several) for _, group in groupby(sorted(results, key=alike), key=alike))
 
 
-def _row(results: tuple[CellResult, ...]) -> Row:
+def _row(results: tuple[CellResult, ...], several: bool) -> Row:
     first = results[0]
+    alone = several and len(results) == 1 and first.cell.direction != ALL_SITES
     return Row(
-        first.verdict, _label(first), tuple(result.cell.direction for result in results), promised_text(first.promise),
-        _seen(results), _primed(results), _reasons(results), tuple(result.cell.id for result in results),
-    )  # fmt: skip
+        verdict=first.verdict,
+        name=f"{_label(first)}/{first.cell.direction}" if alone else _label(first),
+        directions=tuple(result.cell.direction for result in results),
+        promised=promised_text(first.promise),
+        seen=_seen(results),
+        since_prime=_primed(results),
+        reason=_reasons(results),
+        cell_ids=tuple(result.cell.id for result in results),
+    )
 
 
 def _reasons(results: tuple[CellResult, ...]) -> str:
@@ -143,7 +147,7 @@ def _latency_seen(results: tuple[CellResult, ...]) -> str:
         words.append(f"gone again {flickers} times")
     convicted = sum(result.judgement.violations for result in results if result.verdict is Verdict.VIOLATED)
     if convicted and convicted != never:
-        words.append(f"{convicted} of {trials} too late")
+        words.append(f"{convicted} of {trials} late")
     return ", ".join(words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-_KEY = re.compile(r"\b([0-9a-f]{6})[0-9a-f]{58}\b")
+_KEY = re.compile(r"(?<![0-9A-Za-z])([0-9a-f]{6})[0-9a-f]{10,58}(?![0-9A-Za-z])")
 _SURROGATE_ESCAPES = range(0xDC80, 0xDD00)
 """How os.fsdecode keeps bytes that are not UTF-8 (PEP 383)."""
 
@@ -29,7 +29,7 @@ def _escaped(character: str) -> str:
 
 
 def shorten_keys(text: str) -> str:
-    """Block ids of 64 hex digits cut to their first six: `3f2a91….bin`."""
+    """Block ids (64 hex digits, or their first 16 or more) cut to their first six: `3f2a91….bin`."""
     return _KEY.sub(r"\1…", text)
 
 

@@ -79,7 +79,7 @@ def _search_cases(record: RunRecord) -> list[Xml.Element]:
     told = [accusation for accusation in accusations_of(record) if accusation.title.startswith("search: ")]
     for accusation in told:
         case = _case(accusation.property_id, accusation.title)
-        Xml.SubElement(case, "failure", message=accusation.story, type="violated").text = _accusation_text(accusation)
+        Xml.SubElement(case, "failure", message=accusation.got, type="violated").text = _accusation_text(accusation)
         cases.append(case)
     if not told:
         cases.append(_case("search", "search"))

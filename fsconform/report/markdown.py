@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from fsconform.report.accusations import accusations_of
+from fsconform.report.accusations import accusations_of, first_titles
 from fsconform.report.asides import capability_line, cure_rows, near_misses, search_line, shot_delays, shot_rows
 from fsconform.report.digest import WORST_FIRST, families_of, outcomes_text
-from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text
+from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, visible
 from fsconform.report.numbers import bytes_text
 from fsconform.report.verdict_text import (
     TOPOLOGY_WORDS,
@@ -37,10 +38,11 @@ class Ready(str):
 def markdown_report(record: RunRecord) -> str:
     """The text of report.md."""
     results = record.cells
-    shots = shot_rows(results)
+    shots, accusations = shot_rows(results), accusations_of(record)
     return _template().render(
         record=record, sentence=sentence(record), meaning=verdict_meaning(record), status=status_line(record),
-        families=families_of(record), verdicts=WORST_FIRST, accusations=accusations_of(record),
+        families=families_of(record), verdicts=WORST_FIRST, accusations=accusations,
+        heads=first_titles(accusations),
         undecided=[result for result in results if result.verdict is Verdict.INCONCLUSIVE],
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
         search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
@@ -59,6 +61,7 @@ def _template() -> Template:
     environment.filters |= {
         "code": lambda text: Ready(markdown_code(str(text))),
         "fence": lambda lines, language="": Ready(markdown_fence(tuple(lines), language)),
+        "html": lambda text: Ready(escape(visible(str(text)))),
         "bytes": bytes_text,
         "outcomes": outcomes_text,
     }

@@ -103,7 +103,11 @@ def _new_bars(console: Console) -> Bars:
 
 
 def _share(elapsed_s: float, total_s: float) -> str:
-    return f"{elapsed_s:.0f} of {total_s:.0f} s" if total_s > 0 else f"{elapsed_s:.0f} s"
+    if total_s <= 0:
+        return f"{elapsed_s:.0f} s"
+    return (
+        f"{elapsed_s:.0f} of {total_s:.0f} s" if elapsed_s <= total_s else f"{elapsed_s:.0f} s, {total_s:.0f} planned"
+    )
 
 
 @contextmanager

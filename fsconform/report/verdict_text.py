@@ -17,6 +17,8 @@ TOPOLOGY_WORDS = {
     "mount": "two clients, one kernel",
     "host": "two kernels",
 }
+_MOST_NAMES = 5
+"""Properties that a sentence can carry."""
 _NUMBERS = {1: "The mount", 2: "The two mounts", 3: "The three mounts", 4: "The four mounts"}
 
 
@@ -55,7 +57,7 @@ def _cells_sentence(record: RunRecord) -> str:
     verb = ("keeps", "breaks") if len(record.sites) == 1 else ("keep", "break")
     cells = count_text(judged, "judged cell")
     if broken := broken_properties(record):
-        names, violated = ", ".join(map(visible, broken)), f"{counts[Verdict.VIOLATED]:,} of {cells} violated"
+        names, violated = _listed(broken), f"{counts[Verdict.VIOLATED]:,} of {cells} violated"
         found = f"the search found a violation of {names}; {violated}"
         what = f"{violated} ({names})" if counts[Verdict.VIOLATED] else found
         return f"{who} {verb[1]} what {profile} promises: {what}."
@@ -64,6 +66,12 @@ def _cells_sentence(record: RunRecord) -> str:
     if undecided := counts[Verdict.INCONCLUSIVE]:
         return f"No verdict on what {profile} promises: {undecided:,} of {cells} inconclusive, none violated."
     return f"{who} {verb[0]} what {profile} promises: {counts[Verdict.KEPT]:,} of {cells} kept."
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - _MOST_NAMES
+    shown = ", ".join(map(visible, names[:_MOST_NAMES]))
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def verdict_meaning(record: RunRecord) -> tuple[str, ...]:

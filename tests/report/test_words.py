@@ -92,6 +92,10 @@ def test_directions_share_a_row_only_where_they_ended_alike() -> None:
     both = [replace(row, judgement=Judgement(Verdict.VIOLATED, "late")) for row in kept_run().cells]
     bad = {row.name for family in families_of(replace(kept_run(), cells=tuple(both))) for row in family.rows}
     assert {"create/rename/missed/open/a-b", "create/rename/missed/open/b-a"} <= bad
+    one = tuple(row for row in kept_run().cells if row.cell.direction in ("a-b", "all"))
+    assert not any(
+        row.name.endswith("/a-b") for family in families_of(replace(kept_run(), cells=one)) for row in family.rows
+    )
     shown = [cell_id for row in rows.values() for cell_id in row.cell_ids]
     assert sorted(shown) == sorted(result.cell.id for result in violated_run().cells)
 
@@ -164,7 +168,8 @@ def test_tables_of_markdown_show_every_character(text: str) -> None:
 
 def test_keys_are_shortened() -> None:
     key = "3f2a91" + "0" * 58
-    assert shorten_keys(f"open({key}.bin, {key[:63]})") == f"open(3f2a91….bin, {key[:63]})"
+    assert shorten_keys(f"open({key}.bin, .t-{key[:16]})") == "open(3f2a91….bin, .t-3f2a91…)"
+    assert shorten_keys(f"{key[:15]} {key}0 x{key}") == f"{key[:15]} {key}0 x{key}"
 
 
 def test_a_refusal_convicts_though_no_trial_was_informative() -> None:
