@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fsconform.report.digest import outcomes_text
 from fsconform.report.escaping import shorten_keys, visible
-from fsconform.report.verdict_text import TOPOLOGY_WORDS, place_of, repeat_command
+from fsconform.report.verdict_text import TOPOLOGY_WORDS, breaks_where_broken, place_of, repeat_command
 from fsconform.report.witnesses import Moment, program_lines, timeline
 from fsconform.vocabulary.cells import ALL_SITES
 from fsconform.vocabulary.findings import Finding
@@ -56,7 +56,7 @@ def _of_cell(record: RunRecord, result: CellResult) -> Accusation:
     return Accusation(
         title=result.cell.id, property_id=result.cell.property_id, question=_question(result.cell.property_id),
         expected=_expected(result), got="; ".join(filter(None, got)), roles=_roles(result),
-        where=_where(record, result), breaks=_breaks(result.cell.property_id), source=visible(result.promise.source),
+        where=_where(record, result), breaks=breaks_where_broken(result), source=visible(result.promise.source),
         story=story if story not in reason else "", program=program_lines(witness),
         timeline=timeline(witness), again=repeat_command(record, result.cell.id),
     )  # fmt: skip

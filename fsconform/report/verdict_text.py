@@ -10,7 +10,7 @@ from fsconform.report.numbers import count_text
 from fsconform.vocabulary.properties import PROPERTIES
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.sites import Site
-from fsconform.vocabulary.verdicts import EXIT_WORDS, JUDGED, Verdict
+from fsconform.vocabulary.verdicts import EXIT_WORDS, JUDGED, CellResult, Verdict
 
 TOPOLOGY_WORDS = {
     "process": "one client",
@@ -76,10 +76,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def verdict_meaning(record: RunRecord) -> tuple[str, ...]:
     """What a reader may conclude, one paragraph each."""
-    lines = []
-    for property_id in broken_properties(record):
-        entry = PROPERTIES.get(property_id)
-        lines.append(f"{property_id} is not kept: {entry.breaks}." if entry else f"{property_id} is not kept.")
+    lines = [f"{name} is not kept: {_consequence(record, name)}." for name in broken_properties(record)]
     if not lines and record.verdict is Verdict.KEPT:
         lines.append(
             "Nothing that the profile excludes was seen in the informative trials. Rarer violations than the rates"
@@ -95,6 +92,21 @@ def verdict_meaning(record: RunRecord) -> tuple[str, ...]:
     if record.how_to:
         lines.append(f"To make it conclusive: {visible(record.how_to)}.")
     return tuple(lines)
+
+
+def breaks_where_broken(result: CellResult) -> str:
+    """What goes wrong without the property; empty where a call was refused that is not the property's own question."""
+    refused = result.observation.refused not in ("", "works")
+    entry = PROPERTIES.get(result.cell.property_id)
+    return entry.breaks if entry and (not refused or entry.family == "capability") else ""
+
+
+def _consequence(record: RunRecord, property_id: str) -> str:
+    broken = [r for r in record.cells if r.cell.property_id == property_id and r.verdict is Verdict.VIOLATED]
+    told = next(filter(None, map(breaks_where_broken, broken)), "")
+    if broken and not told:
+        return visible(broken[0].judgement.reason)
+    return told or (PROPERTIES[property_id].breaks if property_id in PROPERTIES else "found by the search")
 
 
 def status_line(record: RunRecord) -> str:

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from fsconform.report.accusations import accusations_of
 from fsconform.report.asides import search_line
 from fsconform.report.digest import families_of, rate_of
 from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, shorten_keys, visible
 from fsconform.report.machine import report_object
 from fsconform.report.numbers import bytes_text, duration_text, span_text
-from fsconform.report.verdict_text import repeat_command, sentence, status_line
+from fsconform.report.verdict_text import repeat_command, sentence, status_line, verdict_meaning
 from fsconform.vocabulary.cells import make_cell
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.observations import Observation
@@ -192,3 +193,13 @@ def test_reasons_of_both_directions_are_kept() -> None:
     both = [replace(row, judgement=Judgement(Verdict.KEPT, f"seen {row.cell.direction}")) for row in base.cells]
     rows = {row.name: row for family in families_of(replace(base, cells=tuple(both))) for row in family.rows}
     assert rows["create/rename/missed/stat"].reason == "a-b: seen a-b; b-a: seen b-a"
+
+
+def test_a_refused_call_does_not_claim_what_nobody_saw() -> None:
+    cell = make_cell("exclusive.winner", "all", publish="noreplace", state="cold", contenders="2")
+    observed = Observation(110, 0, refused="EINVAL")
+    result = a_result(cell, GUARANTEED, observed, Verdict.VIOLATED, "unsupported: refused with EINVAL", violations=110)
+    record = replace(kept_run(), cells=(result,))
+    assert verdict_meaning(record) == ("exclusive.winner is not kept: unsupported: refused with EINVAL.",)
+    assert accusations_of(record)[0].breaks == ""
+    assert "two writers both believe" in " ".join(verdict_meaning(violated_run()))
