@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no failure: numbers come from `make bench`, never from a deadline in a test.
+settings.register_profile("fsconform", deadline=None, print_blob=True)
+settings.load_profile("fsconform")
 
 INSIDE_CI = os.environ.get("FSCONFORM_CI") == "1"
 

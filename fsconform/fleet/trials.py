@@ -152,7 +152,7 @@ def _wires(steps: Sequence[Step]) -> tuple[tuple[Any, ...], ...]:
 
 
 def _observer_wire(trial: Trial) -> tuple[Any, ...]:
-    want = (trial.want.errno, trial.want.mask, trial.want.value)
+    want = (trial.want.errno, trial.want.mask, trial.want.value, trial.want.unsound)
     shot = -1 if trial.single_shot_ns is None else trial.single_shot_ns
     return (
         trial.look.to_wire(), want, _wires(trial.acquaint), _wires(trial.prime), _wires(trial.before_look),

@@ -64,7 +64,7 @@ def _outcome(result: TrialResult, interval: LatencyTrial) -> str:
 
 
 def _names(result: TrialResult) -> str:
-    return " and ".join(name_of(number) for number, _ in result.others)
+    return " and ".join("wrong content" if number == OK else name_of(number) for number, _ in result.others)
 
 
 def observe(results: Sequence[TrialResult]) -> Observation:
@@ -156,9 +156,9 @@ def _witness(interval: LatencyTrial, result: TrialResult) -> Witness:
     events.append(
         row(trial.cell.acting, trial.change[trial.moment], result.change_invoked, result.change_returned, "ok")
     )
-    events.append(row(observer, trial.look, result.last_miss, None, "missed (last look that did)"))
+    events.append(row(observer, trial.look, result.last_miss, None, "the last miss"))
     if result.first_hit is not None:
-        events.append(row(observer, trial.look, result.first_hit, None, "seen"))
+        events.append(row(observer, trial.look, result.first_hit, None, "the first hit"))
     seen = "never seen while watched" if interval.hi >= INF_NS else f"first seen {interval.hi / 1e9:.3f} s after it"
     story = (
         f"{trial.change[trial.moment].kind} returned at site {trial.cell.acting}; {trial.look.kind} at site {observer} "

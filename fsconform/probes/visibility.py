@@ -17,7 +17,6 @@ from fsconform.vocabulary.trials import Trial, Want
 OLD, NEW = 1, 2
 """Versions of a replaced name; the new one is longer, so that its length tells it apart."""
 NEW_SIZE = 2 * PAGE
-_VERSION_BITS = ~0xFF
 
 
 def written(path: str, key: str, size: int, version: int = 0, fd: int = 0) -> tuple[Step, ...]:
@@ -92,7 +91,7 @@ def _replace(cell: Cell, number: int, directory: str, key: str) -> Trial:
         *written(temporary, key, NEW_SIZE, NEW),
     )
     if observer == "open_read":
-        want = Want(mask=_VERSION_BITS, value=int(Content.EXACT) | NEW << 8)
+        want = Want(mask=-1, value=int(Content.EXACT) | NEW << 8, unsound=0xFF)
     else:
         want = Want(mask=-1, value=NEW_SIZE)
     return Trial(cell, number, look, want, (Step("rename", temporary, path),), 0, seed, (), _prime(cell, look, path))

@@ -33,20 +33,22 @@ from fsconform.search.budgets import Budget as SearchBudget
 from fsconform.search.encoding import Ground
 from fsconform.search.hunting import hunt
 from fsconform.search.promises import rule
-from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.cells import ALL_SITES, Cell
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.observations import Observation
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.promises import Promise
 from fsconform.vocabulary.records import RunRecord
-from fsconform.vocabulary.sites import LETTERS, SiteSpec
+from fsconform.vocabulary.sites import LETTERS, SiteSpec, Topology
 from fsconform.vocabulary.verdicts import CellResult
 
 TARGETS = {"smoke": 12, "quick": 100, "standard": 300, "thorough": 3000}
 """Informative rounds an experiment is to gather."""
 RESTED_S = 10.0
 """How long names of age `settled` rest before they are primed."""
+EMULATED = "fsconform:"
+"""How the source of an emulated mount begins."""
 ONE_CLIENT = "one client, visibility between clients not tested"
 
 
@@ -107,8 +109,7 @@ class _Run:
             seed=self.options.seed,
             profile=profile.name,
             profile_title=profile.title,
-            model_note=profile.model if any(s.spec.launcher == "lab" or s.mount.source.startswith("fsconform:")
-                                            for s in found.sites) else "",
+            model_note=_model_note(profile, found),
             sites=found.sites,
             topologies={direction: kind.value for direction, kind in found.topologies.items()},
             capabilities=found.capabilities,
@@ -200,8 +201,19 @@ class _Run:
         seen = measured.observations.get(cell.id) or Observation(0, 0, reason=reason)
         kinds = found.topologies
         topology = kinds.get(cell.direction)
+        if cell.direction != ALL_SITES and cell.acting == cell.observing:
+            topology = Topology.PROCESS
         word = topology.value if topology else _widest(found)
         return CellResult(cell, word, promise, seen, judge(promise, seen, self.budget.tier))
+
+
+def _model_note(profile: Profile, found: Survey) -> str:
+    """What a reader must know where what was measured is a model, whatever it is held against."""
+    emulated = sorted({site.mount.source for site in found.sites if site.mount.source.startswith(EMULATED)})
+    if not emulated:
+        return ""
+    about = f"; {profile.model}" if profile.model else ""
+    return f"an emulated filesystem ({', '.join(emulated)}){about}"
 
 
 def _widest(found: Survey) -> str:

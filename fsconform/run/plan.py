@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fsconform.judging.judgement import slack_s
 from fsconform.probes.catalogue import TRIALS, experiments
 from fsconform.probes.cures import cure_trials, shot_trials
 from fsconform.probes.experiment import Experiment
@@ -20,6 +21,8 @@ ROUNDS_DIRECTORY = "x"
 SEARCH_DIRECTORY = "s"
 MARGIN_S = 0.25
 """How much longer than bound and slack a name is watched, so that the deciding look can be begun."""
+PATIENCE_S = 12.0
+"""How long a name is waited for beyond what was promised: enough to tell a figure to whoever was promised none."""
 FLICKER_S = 1.0
 """How long a guaranteed name is looked at again after it was seen."""
 PAGE_BYTES = 4096
@@ -49,15 +52,10 @@ class Plan:
     needed_files: int
 
 
-def slack_s(promise: Promise) -> float:
-    """The slack of a bound before any look was measured: 20 ms + 1 % of N, or what the profile says."""
-    return promise.slack_s if promise.slack_s is not None else 0.02 + 0.01 * promise.bound_s
-
-
 def window_seconds(budget: Budget, promises: Sequence[Promise]) -> float:
     """The budget's own length plus the longest promised bound in play and its slack."""
     bounds = [promise for promise in promises if promise.strength is Strength.WITHIN]
-    return budget.seconds + max((promise.bound_s + slack_s(promise) for promise in bounds), default=0.0)
+    return budget.seconds + max((promise.bound_s + slack_s(promise, 0) for promise in bounds), default=0.0)
 
 
 def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], budget: Budget, salt: str) -> Plan:
@@ -94,8 +92,8 @@ def _maker(cell: Cell, base: str, salt: str) -> Callable[[int], Trial]:
 def _cell_trials(row: Row, promise: Promise, budget: Budget, window_s: float, base: str, salt: str) -> list[Trial]:
     make = _maker(row.cell, base, salt)
     bounded = promise.strength is Strength.WITHIN
-    watched_s = promise.bound_s + slack_s(promise) + MARGIN_S if bounded else FLICKER_S
-    until_ns, give_up_ns = int(watched_s * 1e9), int(max(watched_s, window_s - 2.0) * 1e9)
+    watched_s = promise.bound_s + slack_s(promise, 0) + MARGIN_S if bounded else FLICKER_S
+    until_ns, give_up_ns = int(watched_s * 1e9), int(max(watched_s, min(window_s - 2.0, PATIENCE_S)) * 1e9)
     count = budget.trials_for(promise.strength)
     trials = [replace(make(number), label=WATCH, until_ns=until_ns, give_up_ns=give_up_ns) for number in range(count)]
     if row.cures and promise.strength is not Strength.GUARANTEED:

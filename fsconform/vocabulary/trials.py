@@ -12,12 +12,14 @@ from fsconform.vocabulary.steps import Step
 class Want:
     """What a look must return to be a hit: `errno` and, under `mask`, `value`.
 
-    Any other result that succeeded or was ENOENT is a miss; other errno are neither, and counted apart.
+    Any other result that succeeded or was ENOENT is a miss; other errno are neither, and counted apart. So is a success
+    whose `value` has a bit of `unsound`: a torn read is no old version (content looks: 0xFF, exact is 0).
     """
 
     errno: int = 0
     mask: int = 0
     value: int = 0
+    unsound: int = 0
 
     def hit(self, errno: int, value: int) -> bool:
         """Whether a result is a hit."""

@@ -17,6 +17,8 @@ from fsconform.vocabulary.trials import Want
 MISS, HIT, OTHER = (errno.ENOENT, 0), (0, 5), (errno.EIO, 0)
 STALE = (0, 4)
 """Succeeded, but not with the value that is wanted: a miss."""
+TORN = (0, 0x105)
+"""Succeeded with something that is neither the old value nor the new one."""
 
 
 class Clock:
@@ -33,7 +35,7 @@ class Clock:
 def subject_with(script: list[tuple[int, int]], until_ns: int, give_up_ns: int) -> observing.Subject:
     """A trial whose looks give what the script says."""
     meeting = barrier.Meeting(barrier.Place(barrier.REGION_WORDS, 0, 1, 0, 5.0))
-    wire = (Step("stat", "x").to_wire(), (0, 0xFF, 5), (), (), (), (), 0, until_ns, give_up_ns, -1)
+    wire = (Step("stat", "x").to_wire(), (0, 0x1FF, 5, 0x100), (), (), (), (), 0, until_ns, give_up_ns, -1)
     subject = observing.Subject(0, wire, meeting)
     results = iter(script)
 
@@ -47,7 +49,7 @@ def subject_with(script: list[tuple[int, int]], until_ns: int, give_up_ns: int) 
     return subject
 
 
-@given(st.lists(st.sampled_from([MISS, HIT, OTHER, STALE]), min_size=1, max_size=12))
+@given(st.lists(st.sampled_from([MISS, HIT, OTHER, STALE, TORN]), min_size=1, max_size=12))
 def test_extrema(script: list[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(observing, "_clock", Clock())
@@ -55,8 +57,8 @@ def test_extrema(script: list[tuple[int, int]]) -> None:
         subject.changed(0)
         for _ in script:
             subject.look()
-    want = Want(0, 0xFF, 5)
-    kinds = ["hit" if want.hit(*look) else "miss" if look[0] in (0, errno.ENOENT) else "other" for look in script]
+    want = Want(0, 0x1FF, 5, 0x100)
+    kinds = ["hit" if want.hit(*look) else "miss" if look in (MISS, STALE) else "other" for look in script]
     invoked = [10 + 20 * place for place in range(len(script))]
     misses = [place for place, kind in enumerate(kinds) if kind == "miss"]
     last_miss = misses[-1] if misses else -1
@@ -66,7 +68,8 @@ def test_extrema(script: list[tuple[int, int]]) -> None:
     assert (subject.last_look, subject.looks) == (invoked[-1], len(script))
     plain = [kind for kind in kinds if kind != "other"]
     assert subject.flickers == sum(pair == ("hit", "miss") for pair in pairwise(plain))
-    assert subject.others == ({errno.EIO: kinds.count("other")} if "other" in kinds else {})
+    neither = {errno.EIO: script.count(OTHER), 0: script.count(TORN)}
+    assert subject.others == {code: count for code, count in neither.items() if count}
     deciding = script[hits[0]] if hits else script[-1]
     assert subject.value == deciding[1]
     assert subject.longest_fill == 10
@@ -82,10 +85,11 @@ def look_at(subject: observing.Subject, clock: Clock, now: int) -> tuple[bool, i
 def test_a_trial_is_over_by_its_times() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(observing, "_clock", clock := Clock())
-        subject = subject_with([MISS, MISS, HIT], 100, 10_000)
+        subject = subject_with([MISS, MISS, MISS, HIT], 100, 10_000)
         subject.changed(0)
-        assert look_at(subject, clock, 50) == (False, 0)
-        assert look_at(subject, clock, 500) == (False, 0), "a miss is looked at until it is given up"
+        assert look_at(subject, clock, 50) == (False, 50)
+        assert look_at(subject, clock, 500) == (False, 501), "a miss is looked at until it is given up"
+        assert look_at(subject, clock, 512) == (False, 514), "the longer it was missing, the less often"
         assert look_at(subject, clock, 600)[0], "a hit after its time needs no further look"
         subject = subject_with([MISS], 100, 10_000)
         subject.changed(0)

@@ -52,7 +52,7 @@ def test_names_are_unique_in_a_plan_and_between_runs() -> None:
     assert first == second
     chosen = rows("quick", "ab")
     other = make_plan(chosen, {row.cell.id: GUARANTEED for row in chosen}, "ab", parse_budget("quick"), "other salt")
-    assert other.batches[0].trials[0].look != first.batches[0].trials[0].look
+    assert other.batches[0].trials[0].seed != first.batches[0].trials[0].seed
 
 
 def test_a_bounded_cell_is_watched_beyond_its_bound_and_slack() -> None:

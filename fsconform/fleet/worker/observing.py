@@ -46,7 +46,7 @@ class Subject:
             return Score([compile_step(wire, self.slots, meeting) for wire in wires])
 
         self._look = compile_step(look, self.slots, meeting)
-        self._want_errno, self._want_mask, self._want_value = want
+        self._want_errno, self._want_mask, self._want_value, self._unsound = want
         self.acquaint, self.prime_steps = score(acquaint), score(prime)
         self.before_look, self.after = score(before_look), score(after)
         self.prime_row = [NONE, NONE, 0, 0]
@@ -87,7 +87,7 @@ class Subject:
             self.due = invoked + SPARSE_NS if was_hit else 0
             if not was_hit:
                 self.first_hit = invoked
-        elif number in (0, errno.ENOENT):
+        elif number == errno.ENOENT or (number == 0 and not value & self._unsound):
             self.last_miss = invoked
             self.due = invoked + (invoked - self._seen >> PATIENCE_SHIFT)
             if was_hit:
