@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -46,7 +47,7 @@ def may_mount() -> bool:
 
 def enter_line(command: list[str]) -> str:
     """The line to type for doing `command` with mounts allowed and visible to its children only."""
-    return "unshare --user --map-root-user --mount " + " ".join(command)
+    return "unshare --user --map-root-user --mount " + shlex.join(command)
 
 
 def reexec_with_mounts(command: list[str]) -> NoReturn:

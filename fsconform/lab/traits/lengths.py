@@ -107,36 +107,28 @@ class _LengthPublisher:
 
 
 def collected_data(lab: Lab, knobs: Knobs) -> None:
-    """Unlinked data stay readable for `collect` seconds, whoever has them open; after that a read finds the end of
-    the file at once and fstat finds nothing.
+    """Unlinked data stay readable for `collect` seconds, whoever has them open; after that reads find the end of the
+    file at once, without an error. Attributes stay, else Linux would fail the read when it refreshes them.
 
-    Sources: 3FS src/meta/base/Config.h gc_file_delay (5 min); src/fuse/PioV.cc: a missing chunk reads as nothing.
+    Sources: 3FS src/meta/base/Config.h gc_file_delay (5 min); src/fuse/PioV.cc: a missing chunk reads as nothing;
+    src/meta/store/ops/Open.cc: an open for writing asks by inode id and is told ENOENT.
     """
-    store, operations = lab.store, lab.operations
-    open_file, get_attributes = operations.open, operations.get_attributes
-    collected: set[int] = set()
+    store, open_file = lab.store, lab.operations.open
 
     def collect(now: float) -> None:
         with store.lock:
-            for number, since in list(store.orphans.items()):
+            for number, since in store.orphans.items():
                 inode = store.inodes.get(number)
-                if inode is not None and since + knobs.collect < now and not inode.is_directory:
+                if inode is not None and since + knobs.collect < now:
                     store.resize(inode, 0)
-                    inode.published = inode.flushed = 0
-                    collected.add(number)
-            collected.intersection_update(store.inodes)
+                    inode.flushed = 0
 
     def open_unlinked(call: Call, number: int, flags: int) -> Handle:
         inode = store.inodes.get(number)
-        if flags & 3 and (inode is None or inode.nlink == 0):
-            raise RefusalError(errno.ENOENT)  # asked by inode id: 3FS src/meta/store/ops/Open.cc
+        if flags & os.O_ACCMODE and (inode is None or inode.nlink == 0):
+            raise RefusalError(errno.ENOENT)
         return open_file(call, number, flags)
 
-    def stat_collected(call: Call, number: int) -> Inode:
-        if number in collected:
-            raise RefusalError(errno.ENOENT)
-        return get_attributes(call, number)
-
     lab.periodic.append(collect)
-    operations.open, operations.get_attributes = open_unlinked, stat_collected
+    lab.operations.open = open_unlinked
     store.orphan_grace_s = max(store.orphan_grace_s, knobs.collect)
