@@ -45,6 +45,8 @@ from fsconform.vocabulary.verdicts import CellResult
 
 TARGETS = {"smoke": 12, "quick": 100, "standard": 300, "thorough": 3000}
 """Informative rounds an experiment is to gather."""
+RACERS_NICENESS = 5
+"""Races and clean-up step back, so that looks whose moment matters come in time on a small machine."""
 RESTED_S = 10.0
 """How long names of age `settled` rest before they are primed."""
 EMULATED = "fsconform:"
@@ -167,6 +169,8 @@ class _Run:
         crew = hire(fleet, found.sites, scouts, directions, racers_per_site(letters, programs))
         for worker in crew.everybody():
             worker.root = found.directory.paths[worker.letter]
+        for worker in crew.impatient():
+            fleet.call(worker, "step back", RACERS_NICENESS)
         return crew
 
     def _hunt(self, fleet: Fleet, crew: Crew, found: Survey, profile: Profile, janitor: Janitor) -> Hunt:

@@ -54,6 +54,10 @@ class Crew:
         for lane in lost:
             self.replace(team[lane], fleet.replace(team[lane]))
 
+    def impatient(self) -> list[Worker]:
+        """Workers that always have something to do, and whose work may wait a little."""
+        return [*self.scouts.values(), *(worker for team in self.racers.values() for worker in team)]
+
     def everybody(self) -> list[Worker]:
         """All workers, each once."""
         found = [*self.scouts.values(), *(worker for team in self.racers.values() for worker in team)]

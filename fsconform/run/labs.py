@@ -18,9 +18,9 @@ def parse_sites(texts: Sequence[str]) -> tuple[SiteSpec, ...]:
 
 def count_mounts(specs: Sequence[SiteSpec]) -> int:
     """How many sites these are once labs are up, without bringing anything up."""
-    from fsconform.lab.spec import parse_lab
+    from fsconform.lab.catalogue import count_clients
 
-    count = sum(parse_lab(spec.target).mounts if spec.launcher == "lab" else 1 for spec in specs)
+    count = sum(count_clients(spec.target) if spec.launcher == "lab" else 1 for spec in specs)
     if count > len(LETTERS):
         raise CannotTestError(f"{count} sites; at most {len(LETTERS)} can take part in one run")
     return count
@@ -33,14 +33,12 @@ def mounted(specs: Sequence[SiteSpec]) -> Iterator[tuple[SiteSpec, ...]]:
     Raises CannotTestError where a lab cannot be brought up here.
     """
     with ExitStack() as stack:
-        if any(spec.launcher == "lab" for spec in specs):
-            from fsconform.lab.emulation import Emulation
-            from fsconform.lab.spec import parse_lab
         found: list[SiteSpec] = []
         for spec in specs:
             if spec.launcher != "lab":
                 found.append(spec)
                 continue
-            emulation = stack.enter_context(Emulation(parse_lab(spec.target)))
-            found += [SiteSpec(spec.text, "local", "", str(path)) for path in emulation.mounts]
+            from fsconform.lab.catalogue import bring_up
+
+            found += stack.enter_context(bring_up(spec.target))
         yield tuple(found)

@@ -97,6 +97,12 @@ def _settle_down() -> None:
     gc.freeze()
 
 
+@function("step back")
+def step_back(niceness: int) -> int:
+    """Leave the processor to others where they want it (nice(2)); gives the niceness in force."""
+    return os.nice(niceness)
+
+
 @function("attach")
 def attach(path: str, token: int) -> bool:
     """Map the page of shared words at `path`, told from other files by its token; whether it is there."""
