@@ -91,7 +91,9 @@ def _end(status: int) -> None:
 
 def _enter_namespace_for_labs(sites: list[str]) -> None:
     """Without root, labs are mounted inside a user namespace: the whole command is begun again there."""
-    if any(text.startswith("lab=") for text in sites):
+    from fsconform.lab.catalogue import mounts_here
+
+    if mounts_here(sites):
         _enter_namespace()
 
 
@@ -175,8 +177,8 @@ def profile_diff(first: str, second: str) -> None:
 
 @lab_app.command("list")
 def lab_list() -> None:
-    """Emulated filesystems, and the defects that can be switched on in them."""
-    from fsconform.lab.spec import names
+    """Emulated and real filesystems, and the defects that can be switched on in the emulated ones."""
+    from fsconform.lab.catalogue import names
 
     for kind, name, summary in names():
         typer.echo(f"{kind:8} {name:28} {summary}")
