@@ -15,9 +15,9 @@ import numpy as np
 from fsconform.oracles.anomalies import Anomaly
 from fsconform.oracles.evidence import SEEN_TWICE, Evidence
 from fsconform.oracles.listing import Change, Duty, listing_duty
+from fsconform.oracles.mentions import EXCLUSIVE_ROLES, Mention, Role
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Bools, Told
-from fsconform.oracles.translation import Mention, Role
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.errnos import name_of
 from fsconform.vocabulary.histories import INF, Ints
@@ -33,7 +33,6 @@ REFUSALS = frozenset(
     }
 )  # fmt: skip
 """errno of a call that cannot be made here, which say nothing about who won."""
-EXCLUSIVE_ROLES = (Role.EXCLUSIVE, Role.EXCLUSIVE_MOVE)
 
 
 def accuse(evidence: Evidence) -> tuple[Anomaly, ...]:
@@ -252,9 +251,13 @@ def _state(evidence: Evidence, index: int, number: int) -> str:
     """`missed` where the same site had begun, before this look ended, anything on the name that did not find or make
     it (its caches may hold the miss, a failed create looks the name up first), else `cold`."""
     mention, end = evidence.plan.mentions[index], evidence.returned[number, index]
+    if mention.repeated:
+        return "missed"
     for other, earlier in enumerate(evidence.plan.mentions):
         if other == index or earlier.name != mention.name or earlier.site != mention.site:
             continue
+        if earlier.repeated and evidence.codes[number, other] != Told.ABSENT:
+            return "missed"  # it is not told when a watch began to look
         failed = evidence.codes[number, other] not in (Told.DONE, Told.ABSENT)
         if earlier.role is Role.LISTING:
             failed = evidence.codes[number, other] == Told.DONE and evidence.kind[number, other] == OnceKind.NONE

@@ -8,9 +8,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fsconform.oracles.mentions import Role
 from fsconform.oracles.once import OnceKind, OnceReport, judge_grouped
 from fsconform.oracles.outcomes import Bools, Told, told
-from fsconform.oracles.translation import Creator, Plan, Role
+from fsconform.oracles.translation import Creator, Plan
 from fsconform.vocabulary.histories import INF, Ints, RoundHistory
 
 Scalar = TypeVar("Scalar", np.int64, np.bool_)

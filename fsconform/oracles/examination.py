@@ -7,15 +7,21 @@ The innocent pass is a few dozen array operations; only what cannot be explained
 from __future__ import annotations
 
 import errno as numbers
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from fsconform.oracles.accusations import accuse
-from fsconform.oracles.anomalies import Examination
+from fsconform.oracles.anomalies import Anomaly, Examination
 from fsconform.oracles.evidence import SEEN_TWICE, Evidence, gather
+from fsconform.oracles.mentions import Role
+from fsconform.oracles.mortals import examine_mortals
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Bools, Told
-from fsconform.oracles.translation import Role, translate
+from fsconform.oracles.translation import Plan, translate
+from fsconform.oracles.versions import examine_versions
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.histories import INF, RoundHistory
 
@@ -23,22 +29,59 @@ from fsconform.vocabulary.histories import INF, RoundHistory
 def examine(history: RoundHistory) -> Examination:
     """Examines R rounds of one program; stamps must have been widened by the clock error (`RoundHistory.widened`).
 
-    Names that some step removes are not judged (their rounds count as undecided); a name whose bytes the program does
-    not show is judged for presence only.
+    A name whose bytes the program does not show is judged for presence only; one that some step removes is judged
+    for presence by its own oracles (`mortals`); names that are exchanged are not judged and make rounds undecided.
     """
     plan = translate(history.program)
-    if not plan.mentions or not history.rounds:
-        return Examination((), 0, {}, history.rounds if plan.mortal else 0)
-    evidence = gather(plan, history)
-    once, met = evidence.once, _met(evidence)
-    inversion = evidence.of_names(once.late & (once.stale == 0)).any(axis=1)
+    parts = []
+    if history.rounds and plan.mentions:
+        parts.append(_immortals(gather(plan, history)))
+    if history.rounds and plan.dying:
+        parts.append(_mortals(plan, history))
+    undecided = np.full(history.rounds, bool(plan.opaque))
+    inversions = np.zeros(history.rounds, np.bool_)
+    contested = np.zeros(history.rounds, np.bool_)
+    opportunities: Counter[str] = Counter()
+    for part in parts:
+        undecided |= part.undecided
+        inversions |= part.inversions
+        contested |= part.contested
+        opportunities.update(part.opportunities)
     return Examination(
-        anomalies=accuse(evidence) if _suspicious(evidence) else (),
-        contested=int(np.count_nonzero(met.any(axis=1))),
-        opportunities=_opportunities(evidence, met),
-        undecided=int(np.count_nonzero(_undecided(evidence))),
-        inversions=int(np.count_nonzero(inversion)),
+        anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
+        contested=int(np.count_nonzero(contested)),
+        opportunities=dict(opportunities),
+        undecided=int(np.count_nonzero(undecided)),
+        inversions=int(np.count_nonzero(inversions)),
     )
+
+
+class _Part(NamedTuple):
+    """What one group of oracles has to say; masks over R rounds."""
+
+    anomalies: tuple[Anomaly, ...]
+    contested: Bools
+    undecided: Bools
+    inversions: Bools
+    opportunities: Mapping[str, int]
+
+
+def _immortals(evidence: Evidence) -> _Part:
+    once, met = evidence.once, _met(evidence)
+    anomalies = accuse(evidence) if _suspicious(evidence) else ()
+    inversions = np.asarray(evidence.of_names(once.late & (once.stale == 0)).any(axis=1), np.bool_)
+    opportunities = _opportunities(evidence, met)
+    if any(evidence.plan.versioned):
+        versions = examine_versions(evidence)
+        anomalies += versions.anomalies
+        inversions |= versions.inversions
+        opportunities["visibility.replace"] = versions.opportunities
+    return _Part(anomalies, np.asarray(met.any(axis=1)), _undecided(evidence), inversions, opportunities)
+
+
+def _mortals(plan: Plan, history: RoundHistory) -> _Part:
+    report = examine_mortals(plan, history)
+    return _Part(report.anomalies, report.contested, report.undecided, report.inversions, report.opportunities)
 
 
 def _suspicious(evidence: Evidence) -> bool:
@@ -83,9 +126,7 @@ def _met(evidence: Evidence) -> Bools:
 
 
 def _undecided(evidence: Evidence) -> Bools:
-    """(R,) whether some name has losers, no winner, and somebody who may be it; or is not judged at all."""
-    if evidence.plan.mortal:
-        return np.ones(evidence.shape[0], np.bool_)
+    """(R,) whether some name has losers, no winner, but somebody who may be it; or is not judged at all."""
     maybe = np.maximum.reduceat((evidence.kind == OnceKind.MAYBE).astype(np.int64), evidence.plan.cut, axis=1)
     if not maybe.any():
         return np.zeros(evidence.shape[0], np.bool_)

@@ -32,6 +32,8 @@ class LifeKind(IntEnum):
     PRESENT = 6
     ABSENT = 7
     NONE = 8
+    ENSURE = 9
+    """A plain O_CREAT succeeded: it made the name, or opened what was there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def judge_lifetimes(name: Ints, kind: Ints, value: Ints, invoked: Ints, returned
     for look, judge in ((LifeKind.READ, life.read), (LifeKind.ABSENT, life.absent), (LifeKind.PRESENT, life.present)):
         chosen = np.flatnonzero(kind == look)
         staleness[chosen] = judge(chosen)
-    looks, changes = kind >= LifeKind.READ, (kind <= LifeKind.UNLINK) & (kind != LifeKind.MAYBE_CREATE)
+    looks = (kind >= LifeKind.READ) & (kind <= LifeKind.ABSENT)
+    changes = ((kind <= LifeKind.UNLINK) & (kind != LifeKind.MAYBE_CREATE)) | (kind == LifeKind.ENSURE)
     ended = After(name[changes], -returned[changes], name[looks], -invoked[looks]).owner(returned[changes]) >= 0
     return LifeReport(staleness, int(np.count_nonzero(ended)))
 
@@ -64,14 +67,16 @@ def judge_lifetimes(name: Ints, kind: Ints, value: Ints, invoked: Ints, returned
 class _Life:
     def __init__(self, name: Ints, kind: Ints, value: Ints, invoked: Ints, returned: Ints) -> None:
         self.name, self.kind, self.value, self.invoked, self.returned = name, kind, value, invoked, returned
-        self.births = np.flatnonzero(kind <= LifeKind.MAYBE_CREATE)
-        self.sure_births = np.flatnonzero(kind <= LifeKind.REPLACE)
+        ensures = kind == LifeKind.ENSURE
+        self.births = np.flatnonzero((kind <= LifeKind.MAYBE_CREATE) | ensures)
+        self.replacements = np.flatnonzero(kind <= LifeKind.REPLACE)
+        self.sure_births = np.flatnonzero((kind <= LifeKind.REPLACE) | ensures)
         self.removals = np.flatnonzero((kind == LifeKind.UNLINK) | (kind == LifeKind.MAYBE_UNLINK))
         self.sure_removals = np.flatnonzero(kind == LifeKind.UNLINK)
 
     def read(self, looks: Ints) -> Ints:
         began, first = self._incarnations(looks)
-        enders = np.r_[self.sure_births, self.sure_removals]
+        enders = np.r_[self.replacements, self.sure_removals]
         since = self._earliest_return(enders, looks, first)
         phantom = self.returned[looks] < began
         return np.asarray(np.where(phantom, INF, self._late(looks, since)), np.int64)
@@ -108,7 +113,7 @@ class _Life:
         cut = np.flatnonzero(new)
         if not len(cut):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        is_birth = self.kind[events] <= LifeKind.MAYBE_CREATE
+        is_birth = self.kind[events] != LifeKind.READ
         began = np.minimum.reduceat(np.where(is_birth, self.invoked[events], INF), cut)
         first = np.minimum.reduceat(self.returned[events], cut)
         place = np.empty(len(both), np.int64)

@@ -11,9 +11,9 @@ PAIR_LOOKS = frozenset({"present", "absent"})
 def life(state: int, op: Op) -> int | None:
     """A name that is created, replaced, removed and re-created (files, directories); 0: absent, else its incarnation.
 
-    Kinds: `create` (O_EXCL, link, mkdir succeeded), `maybe_create`, `replace` (rename over; open ones never return),
-    `unlink` (also rmdir; does not say whom it removed), `maybe_unlink`, `read` (of incarnation `value`), `present`
-    (stat, EEXIST, ENOTEMPTY), `absent` (ENOENT of any call, removals included).
+    Kinds: `create` (O_EXCL, link, mkdir succeeded), `maybe_create`, `ensure` (a plain O_CREAT succeeded), `replace`
+    (rename over; open ones never return), `unlink` (also rmdir; does not say whom it removed), `maybe_unlink`, `read`
+    (of incarnation `value`), `present` (stat, EEXIST, ENOTEMPTY), `absent` (ENOENT of any call, removals included).
     """
     match op.kind:
         case "present":
@@ -28,7 +28,7 @@ def life(state: int, op: Op) -> int | None:
             return op.value
         case "unlink":
             return 0 if state else None
-        case "maybe_create":
+        case "maybe_create" | "ensure":
             return state or op.value
         case "maybe_unlink":
             return 0

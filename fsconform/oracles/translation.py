@@ -5,55 +5,16 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
 
 from fsconform.oracles.completeness import Bytes, Publication, publications
+from fsconform.oracles.mentions import EXCLUSIVE_ROLES, Mention, Role, find_mentions, mortal_names, watched
 from fsconform.oracles.outcomes import Bools
 from fsconform.vocabulary.histories import Ints
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.steps import CONTENT_LOOKS, Step
-
-
-class Role(IntEnum):
-    """What a step does to, or says about, a name."""
-
-    EXCLUSIVE = 0
-    EXCLUSIVE_MOVE = 1
-    """The same, and ENOENT leaves the effect open (a retransmitted request finds its source gone)."""
-    CREATE = 2
-    MOVE = 3
-    LOOK = 4
-    LISTING = 5
-    REMOVE = 6
-
-
-EXCLUSIVES = frozenset({"excl_create", "link", "mkdir", "symlink", "mknod", "rename_noreplace"})
-OBSERVERS = {
-    "stat": "stat", "statx_force_sync": "statx", "access": "access", "open": "open", "open_read": "open",
-    "open_fstat_read": "open", "open_fstat": "open", "open_direct": "open", "mmap_read": "open",
-    "scandir": "listing",
-}  # fmt: skip
-"""Step kind -> observer class: each is a register of its own, with a freshness of its own."""
-_REMOVES = frozenset({"unlink", "rmdir", "rename", "rename_noreplace"})
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """One step speaking about one name."""
-
-    column: int
-    lane: int
-    step: int
-    site: str
-    name: int
-    role: Role
-    kind: str
-    observer: str
-    bit: int
-    """Which bit of a listing's value; -1 else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +26,8 @@ class Creator:
     needs: tuple[int, ...]
     sealed_by: int
     """Column of the close; -1: complete when it appears; -2: not known what it wrote."""
+    version: int
+    """Version of the bytes; 0 where write-once or not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +67,19 @@ class Plan:
     """Mentions of `contents` in one array."""
     after_eexist: tuple[Ints, Ints]
     """Mentions in pairs: an exclusive call, and a later look of the same lane at the same name."""
-    mortal: tuple[int, ...]
-    """Names (indices into the program's names) that some step removes or moves away: not judged here."""
+    dying: tuple[Mention, ...]
+    """Mentions of names (numbered as in the program) that some step removes or moves away: see `mortals`."""
+    opaque: tuple[int, ...]
+    """Names (numbered as in the program) that are exchanged or lose a directory above them: not judged."""
 
 
 @lru_cache(maxsize=512)
 def translate(program: Program) -> Plan:
     """The plan of a program over `program.names`."""
     wanted = {posixpath.normpath(name): number for number, name in enumerate(program.names)}
-    found, need, spoilt = _mentions(program, wanted)
-    mortal = _mortal(program, wanted)
-    linked = {mention.name for mention in found if mention.kind == "symlink"}
-    kept = [
-        mention
-        for mention in sorted(found, key=lambda mention: mention.name)
-        if mention.name not in mortal
-        # A path look follows the symlink: it says nothing about the name itself.
-        and not (mention.name in linked and mention.role is Role.LOOK)
-    ]
+    dying, opaque = mortal_names(program, wanted)
+    found = find_mentions(program, wanted)
+    kept = [mention for mention in found if mention.name not in dying | opaque]
     present = sorted({mention.name for mention in kept})
     place = {name: number for number, name in enumerate(present)}
     kept = [replace(mention, name=place[mention.name]) for mention in kept]
@@ -129,7 +87,7 @@ def translate(program: Program) -> Plan:
     first, second = meetings = _meetings(kept)
     role = np.array([int(mention.role) for mention in kept], np.int64)
     listings = [index for index, mention in enumerate(kept) if mention.bit >= 0]
-    creators, contents, versioned = _contents(program, kept, {place[name] for name in spoilt & place.keys()})
+    creators, contents, versioned = _contents(program, kept, _spoilt(program, wanted, place))
     return Plan(
         program=program,
         names=tuple(program.names[number] for number in present),
@@ -140,7 +98,7 @@ def translate(program: Program) -> Plan:
         cut=np.array([int(np.searchsorted(name, number)) for number in range(len(present))], np.int64),
         listings=np.array(listings, np.int64),
         bits=np.array([kept[index].bit for index in listings], np.int64),
-        need=np.array(need, np.int64),
+        need=np.array(_full_values(program), np.int64),
         creators=creators,
         contents=contents,
         versioned=versioned,
@@ -151,67 +109,19 @@ def translate(program: Program) -> Plan:
         makers=np.flatnonzero(role <= Role.MOVE),
         reads=np.array([index for group in contents for index in group], np.int64),
         after_eexist=_after_eexist(kept),
-        mortal=tuple(sorted(mortal)),
+        dying=tuple(mention for mention in found if mention.name in dying),
+        opaque=tuple(sorted(opaque)),
     )
 
 
-def _mentions(program: Program, wanted: dict[str, int]) -> tuple[list[Mention], list[int], set[int]]:
-    """Mentions of all names, the full value of each column, and the names whose bytes are changed unseen."""
-    found: list[Mention] = []
-    need: list[int] = []
-    for lane_number, lane in enumerate(program.lanes):
-        for number, outer in enumerate(lane.steps):
-            step = outer.then if outer.kind == "watch" and outer.then else outer
-            for path, role, bit in _speaks_of(step):
-                if path in wanted:
-                    observer = OBSERVERS.get(step.kind, "")
-                    found.append(
-                        Mention(len(need), lane_number, number, lane.site, wanted[path], role, step.kind, observer, bit)
-                    )
-            need.append(outer.size if outer.kind in ("write", "write_held") else -1)
-    spoilt = {
-        wanted[path]
-        for lane in program.lanes
-        for path in map(posixpath.normpath, publications(lane.steps)[1])
-        if path in wanted
-    }
-    return found, need, spoilt
+def _full_values(program: Program) -> list[int]:
+    return [step.size if step.kind in ("write", "write_held") else -1 for lane in program.lanes for step in lane.steps]
 
 
-def _speaks_of(step: Step) -> list[tuple[str, Role, int]]:
-    """(path, role, bit of a listing) for everything a step says or does about names."""
-    path = posixpath.normpath(step.path) if step.path else ""
-    other = posixpath.normpath(step.other) if step.other else ""
-    if step.kind == "scandir":
-        entries = [name if "/" in name else posixpath.normpath(posixpath.join(path, name)) for name in step.names]
-        return [(entry, Role.LISTING, bit) for bit, entry in enumerate(entries)]
-    if step.kind in OBSERVERS:
-        return [(path, Role.LOOK, -1)]
-    if step.kind in ("excl_create", "mkdir", "mknod"):
-        return [(path, Role.EXCLUSIVE, -1)]
-    if step.kind in ("link", "symlink"):
-        return [(other, Role.EXCLUSIVE, -1)]
-    if step.kind == "create":
-        return [(path, Role.CREATE, -1)]
-    if step.kind == "rename_noreplace":
-        return [(other, Role.EXCLUSIVE_MOVE, -1)]
-    if step.kind == "rename":
-        return [(other, Role.MOVE, -1)]
-    return []
-
-
-def _mortal(program: Program, wanted: dict[str, int]) -> set[int]:
-    """Names that some step removes, moves away or exchanges, themselves or with a directory above them."""
-    gone: set[str] = set()
-    for lane in program.lanes:
-        for step in lane.steps:
-            if step.kind in _REMOVES and posixpath.normpath(step.path) != posixpath.normpath(step.other or "."):
-                gone.add(posixpath.normpath(step.path))
-            if step.kind == "rename_exchange":
-                gone |= {posixpath.normpath(step.path), posixpath.normpath(step.other)}
-    return {
-        number for path, number in wanted.items() if any(path == dead or path.startswith(f"{dead}/") for dead in gone)
-    }
+def _spoilt(program: Program, wanted: dict[str, int], place: dict[int, int]) -> set[int]:
+    """Names whose bytes some lane changes through a descriptor that is not followed."""
+    paths = {posixpath.normpath(path) for lane in program.lanes for path in publications(lane.steps)[1]}
+    return {place[wanted[path]] for path in paths if path in wanted and wanted[path] in place}
 
 
 def _contents(
@@ -234,10 +144,12 @@ def _contents(
         sealed = -1 if publication.sealed_by is None else base + publication.sealed_by
         if publication.data is None:
             sealed = -2
-        creators[mention.name].append(Creator(index, tuple(base + step for step in publication.needs), sealed))
+        version = publication.data.version if publication.data else 0
+        needs = tuple(base + step for step in publication.needs)
+        creators[mention.name].append(Creator(index, needs, sealed, version))
         if mention.kind not in ("mkdir", "symlink"):
             data[mention.name].add(publication.data)
-            versions[mention.name].append(publication.data.version if publication.data else 0)
+            versions[mention.name].append(version)
     versioned = {name: bool(versions[name]) and min(versions[name]) >= 1 for name in present}
     unique = {name: len(set(versions[name])) == len(versions[name]) for name in present}
     readable = {
@@ -248,8 +160,7 @@ def _contents(
     }
     contents: dict[int, list[int]] = defaultdict(list)
     for index, mention in enumerate(kept):
-        step = program.lanes[mention.lane].steps[mention.step]
-        look = step.then if step.kind == "watch" and step.then else step
+        look = watched(program.lanes[mention.lane].steps[mention.step])
         if look.kind in CONTENT_LOOKS and readable[mention.name] and _judges(look, data[mention.name]):
             contents[mention.name].append(index)
     return (
@@ -271,13 +182,13 @@ def _judges(look: Step, data: set[Bytes | None]) -> bool:
 
 def _meetings(kept: list[Mention]) -> tuple[Ints, Ints]:
     pairs = []
-    makes = (Role.EXCLUSIVE, Role.EXCLUSIVE_MOVE, Role.CREATE, Role.MOVE)
-    exclusive = (Role.EXCLUSIVE, Role.EXCLUSIVE_MOVE)
     for i, a in enumerate(kept):
         for j, b in enumerate(kept):
-            if a.name != b.name or a.lane == b.lane or a.role not in makes:
+            if a.name != b.name or a.lane == b.lane or a.role > Role.MOVE:
                 continue
-            if b.role in (Role.LOOK, Role.LISTING) or (i < j and a.role in exclusive and b.role in exclusive):
+            if b.role in (Role.LOOK, Role.LISTING) or (
+                i < j and a.role in EXCLUSIVE_ROLES and b.role in EXCLUSIVE_ROLES
+            ):
                 pairs.append((i, j))
     return _columns(pairs)
 
@@ -289,7 +200,7 @@ def _after_eexist(kept: list[Mention]) -> tuple[Ints, Ints]:
             for i, a in enumerate(kept)
             for j, b in enumerate(kept)
             if a.name == b.name and a.lane == b.lane and a.step < b.step
-            and a.role in (Role.EXCLUSIVE, Role.EXCLUSIVE_MOVE) and b.role is Role.LOOK and b.observer == "open"
+            and a.role in EXCLUSIVE_ROLES and b.role is Role.LOOK and b.observer == "open"
         ]
     )  # fmt: skip
 

@@ -12,9 +12,9 @@ import pytest
 from fsconform.oracles import evidence as evidence_module
 from fsconform.oracles.anomalies import Examination
 from fsconform.oracles.examination import examine
+from fsconform.oracles.mentions import Role
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Told
-from fsconform.oracles.translation import Role
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Lane, Program
 from fsconform.vocabulary.properties import PROPERTIES
