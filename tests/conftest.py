@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -32,9 +33,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> object:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Inside .ci/run a marked test that skips itself is a failure, too."""
-    report: pytest.TestReport = yield
+    report = yield
     marked = any(item.get_closest_marker(name) for name in ("fuse", "root"))
     if INSIDE_CI and marked and report.skipped:
         report.outcome = "failed"

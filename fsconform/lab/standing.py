@@ -24,9 +24,7 @@ def keep_up(text: str, directory: Path, tell: Callable[[str], None]) -> None:
         for path in emulation.mounts:
             tell(f"mounted {path}")
         if os.environ.get("FSCONFORM_NAMESPACE"):
-            tell(
-                f"inside a user namespace; enter it with: nsenter --user --mount --preserve-credentials -t {os.getpid()}"
-            )
+            tell(f"inside a user namespace; enter it: nsenter --user --mount --preserve-credentials -t {os.getpid()}")
         first, *others = (str(path) for path in emulation.mounts)
         tell(f"try: fsconform run {first}" + "".join(f" --site {path}" for path in others))
         tell("Ctrl-C unmounts it")
