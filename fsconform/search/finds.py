@@ -52,15 +52,17 @@ class _Find:
 
     def count(self, draft: Draft, rounds: int) -> tuple[int, int]:
         """(rounds that show the fault, rounds done) of one message; (0, 0) where it may not be sent any more."""
+        before = self.ledger.rounds
         try:
             sights = self.ledger.try_draft(draft, rounds)
         except HaltError:
             return 0, 0
+        done = self.ledger.rounds - before
         for sight in sights:
             if sight.fault == self.first.fault:
                 self.sights[draft] = sight
-                return len(sight.shown), rounds
-        return 0, rounds
+                return len(sight.shown), done
+        return 0, done
 
     def fresh_batch(self, draft: Draft) -> tuple[int, int]:
         """k of n on rounds that had no part in choosing the program, in messages of equal size."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fsconform.search.budgets import Budget
@@ -51,8 +50,13 @@ class _Hunt:
         session = 0
         while not self.used_up():
             verdicts = self.session()
-            with suppress(ViolationError, HaltError):
+            try:
                 draw_programs(verdicts.check, self.ledger.seed, session)
+            except ViolationError:
+                pass  # caught, remembered and shrunk
+            except HaltError as halt:
+                if halt.__cause__ is not None:
+                    raise halt.__cause__ from None
             if verdicts.caught:
                 best = verdicts.best()
                 self.findings[best.fault] = make_finding(self.ledger, best, self.budget)
@@ -67,7 +71,10 @@ class _Hunt:
                 if self.used_up():
                     raise HaltError
                 self.hunted += self.budget.message
-            return self.ledger.try_draft(draft, self.budget.message)
+            try:
+                return self.ledger.try_draft(draft, self.budget.message)
+            except Exception as error:  # a failure of ours, which Hypothesis must not take for one of the program
+                raise HaltError from error
 
         verdicts = StickyVerdicts(
             lambda data: decode_draft(data, self.ground), attempt, self.findings, patience_s=self.budget.shrinking_s

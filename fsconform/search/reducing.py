@@ -20,6 +20,12 @@ ENOUGH = 3
 MOST_ROUNDS = 1024
 """Rounds spent on one candidate at most."""
 
+_SIMPLER = (
+    (Act.LINK, Act.CLAIM), (Act.EXCL, Act.CLAIM), (Act.LINK, Act.EXCL), (Act.LINK, Act.PUBLISH),
+    (Act.WATCH, Act.OPEN), (Act.LIST, Act.STAT), (Act.OPEN, Act.STAT),
+)  # fmt: skip
+"""Acts and simpler ones that may do in their place."""
+
 Count = Callable[[Draft, int], tuple[int, int]]
 """Performs a draft for about so many rounds; (failing rounds, rounds)."""
 
@@ -96,14 +102,33 @@ def _amplify(best: Reduced, count: Count, over: Callable[[], bool], message: int
 
 
 def smaller_drafts(draft: Draft, bare: bool = False) -> Iterator[Draft]:
-    """Candidates, the boldest first: without a phase, worker, name, a worker's part of a phase, a move; phases
-    joined; exclusive creates without their write (`bare`). Never a draft without moves."""
+    """Candidates, the boldest first, never one without moves.
+
+    The bare race for one name (where `bare`); without a phase, a worker, a name, a worker's part of a phase, a move;
+    phases joined; a move made simpler wherever it stands (without its write only where `bare`).
+    """
+    if bare:
+        yield from _bare_races(draft)
     for phases in _candidates(draft):
         busy = tuple(phase for phase in phases if any(phase))
         if busy and busy != draft.phases:
             yield replace(draft, phases=busy)
-    if bare and any(move.act is Act.EXCL for move in draft.moves):
-        yield _mapped(draft, lambda move: Move(Act.CLAIM, move.name) if move.act is Act.EXCL else move)
+    for old, new in _SIMPLER:
+        if new is not Act.CLAIM or bare:
+            for move in dict.fromkeys(move for move in draft.moves if move.act is old):
+                yield _replaced(draft, move, Move(new, move.name))
+
+
+def _bare_races(draft: Draft) -> Iterator[Draft]:
+    """Per name: one claim of each worker that created it exclusively, all at once, and nothing else."""
+    for name in draft.names:
+        rivals = [
+            any(Move(act, name) in phase[worker] for phase in draft.phases for act in (Act.LINK, Act.EXCL, Act.CLAIM))
+            for worker in range(len(draft.sites))
+        ]
+        race = Draft(draft.sites, (tuple((Move(Act.CLAIM, name),) if rival else () for rival in rivals),))
+        if sum(rivals) > 1 and race.size < draft.size:
+            yield race
 
 
 def _candidates(draft: Draft) -> Iterator[tuple[Phase, ...]]:
@@ -132,13 +157,14 @@ def _with_part(phase: Phase, worker: int, part: tuple[Move, ...]) -> Phase:
     return (*phase[:worker], part, *phase[worker + 1 :])
 
 
-def _mapped(draft: Draft, change: Callable[[Move], Move]) -> Draft:
+def _replaced(draft: Draft, old: Move, new: Move) -> Draft:
     return replace(
-        draft, phases=tuple(tuple(tuple(change(m) for m in part) for part in phase) for phase in draft.phases)
+        draft,
+        phases=tuple(tuple(tuple(new if m == old else m for m in part) for part in phase) for phase in draft.phases),
     )
 
 
 def _with_a_watch(draft: Draft) -> Iterator[Draft]:
-    for name in draft.names:
-        if Move(Act.OPEN, name) in draft.moves:
-            yield _mapped(draft, lambda m, n=name: Move(Act.WATCH, n) if m == Move(Act.OPEN, n) else m)  # type: ignore[misc]
+    for move in dict.fromkeys(draft.moves):
+        if move.act is Act.OPEN:
+            yield _replaced(draft, move, Move(Act.WATCH, move.name))

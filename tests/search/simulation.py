@@ -168,6 +168,8 @@ class SimulatedFilesystem:
             if step.kind == "watch" and not wrong and now < invoked[lane] + step.arg:
                 heapq.heappush(events, (now + WATCH_GAP_NS, lane, now + WATCH_GAP_NS + 1_000))
                 continue
+            if step.kind == "watch":  # stamped as the decisive look, which began shortly before
+                invoked[lane] = max(invoked[lane], now - 1_000)
             finish(lane, code, value, end)
 
 

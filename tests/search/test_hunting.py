@@ -1,0 +1,179 @@
+"""Planted faults are found and made small, correct filesystems are left alone, and nothing is ever called flaky."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from fsconform.oracles.anomalies import Anomaly
+from fsconform.oracles.examination import examine
+from fsconform.search.budgets import Budget
+from fsconform.search.drawing import draw_programs
+from fsconform.search.encoding import Ground, decode_draft
+from fsconform.search.hunting import hunt
+from fsconform.search.ledger import Fault, Ledger
+from fsconform.search.promises import Ruling, Standing
+from fsconform.search.stickiness import StickyVerdicts
+from fsconform.search.violations import ViolationError, violation_class
+from fsconform.vocabulary.findings import Finding, SearchSummary
+from fsconform.vocabulary.histories import RoundHistory
+from fsconform.vocabulary.programs import Program
+from tests.search.simulation import BROKEN, CORRECT, Faults, SimulatedFilesystem
+
+GROUND = Ground(("a", "b"))
+SEEDS = range(20)
+
+
+def all_promised(anomaly: Anomaly, history: RoundHistory) -> Ruling:
+    return Ruling(Standing.BROKEN, anomaly.rounds)
+
+
+def only(*kinds: str, standing: Standing = Standing.BROKEN):  # type: ignore[no-untyped-def]
+    """Everything of another kind is allowed."""
+
+    def rule(anomaly: Anomaly, history: RoundHistory) -> Ruling:
+        return Ruling(standing, anomaly.rounds) if anomaly.kind in kinds else Ruling(Standing.ALLOWED)
+
+    return rule
+
+
+def steps_of(finding: Finding) -> int:
+    program = Program.from_json(dict(finding.witness.program))
+    return sum(step.kind != "barrier" for lane in program.lanes for step in lane.steps)
+
+
+def moves_of(finding: Finding) -> int:
+    """Steps, a publish with all its steps counted as one."""
+    program = Program.from_json(dict(finding.witness.program))
+    parts = ("write", "close", "unlink", "barrier")
+    temporary = sum(step.kind in ("rename", "link") for lane in program.lanes for step in lane.steps)
+    return sum(step.kind not in parts for lane in program.lanes for step in lane.steps) - temporary
+
+
+def hunt_in(faults: Faults, seed: int, rule=all_promised, **budget) -> SearchSummary:  # type: ignore[no-untyped-def]
+    fs = SimulatedFilesystem(seed, faults)
+    return hunt(fs.perform, examine, rule, GROUND, seed, Budget(**{"rounds": 1_500, "batch": 64} | budget))
+
+
+def test_two_winners_are_found_and_made_small() -> None:
+    for seed in SEEDS:
+        (finding,) = hunt_in(BROKEN["two-winners, 0.1"], seed, only("two-winners"), rounds=1_000).findings
+        assert (finding.kind, finding.property_id, finding.promised) == ("two-winners", "exclusive.winner", True)
+        assert steps_of(finding) <= 3, finding
+        assert finding.rounds == 64 and finding.witness.events
+
+
+@pytest.mark.slow
+def test_rare_winners_are_found_and_made_small() -> None:
+    for seed in SEEDS:
+        (finding,) = hunt_in(BROKEN["two-winners, 0.02"], seed, only("two-winners"), rounds=4_000).findings
+        assert finding.kind == "two-winners" and steps_of(finding) <= 4, finding
+
+
+def test_torn_publishes_are_found_and_made_small() -> None:
+    for seed in SEEDS:
+        findings = hunt_in(BROKEN["torn"], seed, only("zero"), rounds=600).findings
+        assert {finding.kind for finding in findings} == {"zero"}
+        assert min(map(moves_of, findings)) <= 3
+        assert max(finding.failures for finding in findings) >= 4
+
+
+def test_stale_looks_are_found_and_made_small() -> None:
+    for seed in SEEDS:
+        (finding,) = hunt_in(BROKEN["stale"], seed, only("stale"), rounds=600).findings
+        assert finding.property_id == "visibility.create" and moves_of(finding) <= 5, finding
+
+
+def test_nothing_is_found_in_a_correct_filesystem() -> None:
+    for seed in range(4):
+        summary = hunt_in(CORRECT, seed, rounds=3_000)
+        assert not summary.findings and summary.undecided == 0
+        assert summary.rounds == 3_008 and summary.programs == 94
+        assert summary.contested > summary.rounds / 2
+        assert summary.opportunities and all(summary.opportunities.values())
+
+
+def test_the_same_seed_gives_the_same_hunt() -> None:
+    def programs(seed: int) -> list[Program]:
+        fs = SimulatedFilesystem(1)
+        hunt(fs.perform, examine, all_promised, GROUND, seed, Budget(rounds=320))
+        return [program for program, _ in fs.performed]
+
+    assert programs(5) == programs(5) != programs(6)
+    fs = SimulatedFilesystem(1)
+    hunt(fs.perform, examine, all_promised, GROUND, 5, Budget(rounds=320))
+    assert {rounds for _, rounds in fs.performed} == {32}
+
+
+def test_a_fault_is_reported_once_and_others_are_still_found() -> None:
+    summary = hunt_in(Faults(two_winners=0.5, torn=0.3, torn_ns=20_000), 3)
+    keys = [(finding.kind, finding.property_id) for finding in summary.findings]
+    assert len(keys) == len(set(keys))
+    assert {"two-winners", "zero"} <= {kind for kind, _ in keys}
+
+
+def test_what_is_not_promised_is_observed() -> None:
+    (finding,) = hunt_in(BROKEN["stale"], 1, only("stale", standing=Standing.OBSERVED), rounds=600).findings
+    assert not finding.promised
+    assert not hunt_in(BROKEN["stale"], 1, only(), rounds=600).findings
+
+
+def test_the_deadline_is_kept_while_a_find_is_reduced() -> None:
+    began = time.monotonic()
+    summary = hunt_in(BROKEN["two-winners, 0.1"], 2, rounds=None, seconds=1.0)
+    assert time.monotonic() - began < 5
+    assert summary.findings and all(finding.witness.events for finding in summary.findings)
+
+
+def test_stop_ends_it_before_the_next_message() -> None:
+    fs = SimulatedFilesystem(1)
+    summary = hunt(fs.perform, examine, all_promised, GROUND, 1, Budget(rounds=9_000), lambda: len(fs.performed) >= 7)
+    assert summary.programs == len(fs.performed) == 7
+    assert hunt(fs.perform, examine, all_promised, GROUND, 1, Budget(rounds=1), lambda: True).programs == 0
+
+
+def test_our_own_failures_pass_through_untouched() -> None:
+    calls = [0]
+
+    def perform(program: Program, rounds: int) -> RoundHistory:
+        calls[0] += 1
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        hunt(perform, examine, all_promised, GROUND, 1, Budget(rounds=100))
+    assert calls[0] == 1
+
+
+def test_ctrl_c_passes_through() -> None:
+    def perform(program: Program, rounds: int) -> RoundHistory:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hunt(perform, examine, all_promised, GROUND, 1, Budget(rounds=100))
+
+
+def test_a_budget_must_end() -> None:
+    with pytest.raises(ValueError, match="never end"):
+        Budget()
+    with pytest.raises(ValueError, match="at least 32"):
+        Budget(rounds=1, message=8)
+
+
+def test_verdicts_are_sticky() -> None:
+    """A test over a race raises the violation itself, never FlakyFailure."""
+    for seed in SEEDS:
+        fs = SimulatedFilesystem(seed, Faults(two_winners=0.03))
+        ledger = Ledger(fs.perform, examine, only("two-winners"), seed, lambda: False, float("inf"))
+        verdicts = StickyVerdicts(lambda data: decode_draft(data, GROUND), lambda draft: ledger.try_draft(draft, 32))
+        with pytest.raises(violation_class("two-winners")) as caught:
+            draw_programs(verdicts.check, seed)
+        assert isinstance(caught.value, ViolationError) and caught.value.kind == "two-winners"
+        assert verdicts.best().fault == Fault("two-winners", "exclusive.winner", Standing.BROKEN)
+
+
+def test_one_class_per_kind() -> None:
+    assert violation_class("two-winners") is violation_class("two-winners")
+    assert violation_class("two-winners") is not violation_class("stale")
+    assert violation_class("win-over-existing").__name__ == "WinOverExistingError"
+    assert issubclass(violation_class("stale"), AssertionError)
