@@ -11,6 +11,7 @@ import pytest
 
 from fsconform.fleet import source
 from fsconform.fleet.fleet import Fleet
+from fsconform.vocabulary.errnos import NOT_RUN
 from fsconform.vocabulary.programs import Lane, Program
 from fsconform.vocabulary.steps import Step
 from tests.fleet.conftest import hire, old_python
@@ -67,9 +68,12 @@ def test_an_old_interpreter_as_worker(fleet: Fleet, root: str) -> None:
         pytest.skip("no Python 3.9 on this machine")
     workers = hire(fleet, root, "ab", interpreter)
     assert [worker.python[:4] for worker in workers] == ["3.9.", "3.9."]
-    lane = Lane("a", (Step("excl_create", "x"), Step("close"), Step("barrier"), Step("stat", "x")))
+    held = ("write", "fsync", "fallocate", "fstat_held", "read_held", "scandir_held", "flock", "fcntl_lock", "close")
+    never = tuple(Step(kind, fd=9, key="e" * 64, size=10, arg=1) for kind in held)
+    lane = Lane("a", (Step("excl_create", "x"), Step("close"), Step("barrier"), Step("stat", "x"), *never))
     history = fleet.run_rounds(Program((lane, lane)), workers, "base", 10)
     assert history.lost == {}
     for number in range(10):
         assert sorted(int(columns.errno[number, 0]) for columns in history.lanes) == [0, 17]
         assert all(int(columns.errno[number, 3]) == 0 for columns in history.lanes)
+        assert all(columns.errno[number, 4:].tolist() == [NOT_RUN] * len(held) for columns in history.lanes)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fsconform.fleet.worker import acting, barrier, blocks, calls, loop, observing, steps
-from fsconform.fleet.worker.descriptors import Descriptors
+from fsconform.fleet.worker import acting, barrier, blocks, calls, descriptors, loop, observing, steps
+from fsconform.fleet.worker.descriptors import Handles, Slots
 from fsconform.vocabulary import errnos
 from fsconform.vocabulary.blocks import Content, content_of
 from fsconform.vocabulary.histories import INF
@@ -26,14 +26,12 @@ Do = Callable[..., Outcome]
 @pytest.fixture
 def do(inside: str) -> Any:
     """Perform one step: (errno, value, detail)."""
-    slots = Descriptors()
+    slots = Slots()
 
     def perform(kind: str, **fields: Any) -> Outcome:
-        meeting = barrier.Meeting(barrier.Place(barrier.REGION_WORDS, 0, 1, 0, 5.0))
-        compiled = steps.compile_step(Step(kind, **fields).to_wire(), slots, meeting)
-        out: list[Any] = []
-        loop.perform([compiled.call], out)
-        return steps.decode(compiled, out[0])
+        score = loop.Score([Step(kind, **fields).to_wire()], slots, _meeting())
+        score.perform()
+        return score.events()[0][2:]
 
     yield perform
     slots.close_all()
@@ -42,16 +40,16 @@ def do(inside: str) -> Any:
 def test_numbers_and_names_are_those_of_the_vocabulary() -> None:
     assert set(KINDS) == steps.KINDS
     assert steps.CONTENT_LOOKS == CONTENT_LOOKS
-    assert (steps.NOT_RUN, loop.HUNG, calls.UNSUPPORTED_HERE) == (
+    assert (descriptors.NOT_RUN, loop.HUNG, calls.UNSUPPORTED_HERE) == (
         errnos.NOT_RUN, errnos.HUNG, errnos.UNSUPPORTED_HERE,
     )  # fmt: skip
     assert loop.INF == INF
     assert acting.NONE == observing.NONE < 0
     for kind in KINDS:
         if kind != "watch":
-            compiled = steps.compile_step(_some(kind).to_wire(), Descriptors(), _meeting())
+            compiled = steps.compile_step(_some(kind).to_wire(), Handles(Slots()), _meeting())
             assert compiled.family == KINDS[kind].family, kind
-    assert steps.compile_step(Step("watch", then=_some("stat")).to_wire(), Descriptors()).family == "look"
+    assert steps.compile_step(Step("watch", then=_some("stat")).to_wire(), Handles(Slots())).family == "look"
     assert "watch" in LOOKS
 
 
@@ -67,7 +65,7 @@ def test_nothing_is_touched_when_compiled(inside: str) -> None:
     for kind in KINDS:
         then = Step("stat", "x") if kind == "watch" else None
         steps.compile_step(
-            Step(kind, "x", "y", key=KEY, size=10, arg=1, then=then).to_wire(), Descriptors(), _meeting()
+            Step(kind, "x", "y", key=KEY, size=10, arg=1, then=then).to_wire(), Handles(Slots()), _meeting()
         )
     assert os.listdir(inside) == []
 
@@ -179,7 +177,7 @@ def test_listings(do: Do) -> None:
 
 
 def test_name_listed_twice() -> None:
-    compiled = steps.compile_step(Step("scandir", names=("a", "b")).to_wire(), Descriptors())
+    compiled = steps.compile_step(Step("scandir", names=("a", "b")).to_wire(), Handles(Slots()))
     assert steps.decode(compiled, ["b", "a", "b"]) == (0, 0b11 | 1 << 33, 3)
 
 
@@ -272,6 +270,6 @@ def test_missing_library_call_is_no_statement_about_the_filesystem(do: Do, monke
 
 def test_unknown_step_and_step_without_partners() -> None:
     with pytest.raises(ValueError, match="cannot perform step 'fly'"):
-        steps.compile_step(("fly", "", "", 0, "", 0, 0, 0, 0, (), None), Descriptors())
-    with pytest.raises(ValueError, match="barrier"):
-        steps.compile_step(Step("barrier").to_wire(), Descriptors())
+        steps.compile_step(("fly", "", "", 0, "", 0, 0, 0, 0, (), None), Handles(Slots()))
+    with pytest.raises(ValueError, match="'barrier' needs partners"):
+        steps.compile_step(Step("barrier").to_wire(), Handles(Slots()))

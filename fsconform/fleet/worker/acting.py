@@ -7,10 +7,9 @@ from array import array
 from typing import Any, Sequence
 
 from fsconform.fleet.worker.barrier import CHANGED, FAILED, PRIMED, Aborted, Meeting, Place
-from fsconform.fleet.worker.descriptors import Descriptors
-from fsconform.fleet.worker.loop import Score, perform
+from fsconform.fleet.worker.descriptors import Slots
+from fsconform.fleet.worker.loop import Score
 from fsconform.fleet.worker.requests import Current, function
-from fsconform.fleet.worker.steps import compile_step
 from fsconform.fleet.worker.watchdog import beat
 
 NONE = -1
@@ -23,7 +22,7 @@ class Act:
     def __init__(self, seed: "Sequence[Any]", change: "Sequence[Any]", moment: int) -> None:
         self.change = change
         self.moment = moment % len(change)
-        self.slots = Descriptors()
+        self.slots = Slots()
         self.seed_failure = (NONE, 0)
         """(number of the first seed step that failed, its errno)."""
         self.row = [NONE, NONE, 0]
@@ -32,35 +31,29 @@ class Act:
 
     def plant(self, meeting: Meeting) -> None:
         """Perform the seed steps."""
-        for number, event in enumerate(_performed(self._seed, self.slots, meeting)):
+        seeding = Score(self._seed, self.slots, meeting)
+        seeding.perform()
+        for number, event in enumerate(seeding.events()):
             if event[2] and self.seed_failure[0] == NONE:
                 self.seed_failure = (number, event[2])
 
     def perform(self, meeting: Meeting, number: int) -> None:
         """Change when the observer is ready, and tell it right after the moment of the change."""
-        steps = [compile_step(wire, self.slots, meeting) for wire in self.change]
-        until_moment, rest = Score(steps[: self.moment + 1]), Score(steps[self.moment + 1 :])
-        out: "list[Any]" = []
+        until_moment = Score(self.change[: self.moment + 1], self.slots, meeting)
+        rest = Score(self.change[self.moment + 1 :], self.slots, meeting)
         meeting.wait(PRIMED, number + 1)
         if self.seed_failure[0] == NONE:
-            perform(until_moment.calls, out)
-            events = until_moment.events(out)
+            until_moment.perform()
+            events = until_moment.events()
             self.row = [events[0][0], events[-1][1], _first_error(events)]
         failed = self.seed_failure[0] != NONE or self.row[2] != 0
         if failed:
             meeting.signal(FAILED, number + 1)
         meeting.signal(CHANGED, number + 1)
         if not failed:
-            out = []
-            perform(rest.calls, out)
-            self.row[2] = _first_error(rest.events(out))
+            rest.perform()
+            self.row[2] = _first_error(rest.events())
         beat()
-
-
-def _performed(wires: "Sequence[Any]", slots: Descriptors, meeting: Meeting) -> "list[tuple[int, int, int, int, int]]":
-    score, out = Score([compile_step(wire, slots, meeting) for wire in wires]), []  # type: Score, list[Any]
-    perform(score.calls, out)
-    return score.events(out)
 
 
 def _first_error(events: "Sequence[tuple[int, ...]]") -> int:

@@ -1,6 +1,6 @@
 """Looks: steps that only observe, as zero-argument calls, and what their results mean.
 
-A builder takes a step and the lane's descriptor slots and gives (call, decode); `decode(result)` gives
+A builder takes a step and the score's descriptors and gives (call, decode); `decode(result)` gives
 (value, detail) and runs after the timed part. Nothing here touches the filesystem before the call is made.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from operator import index
 from typing import Any, Callable, NamedTuple, Tuple
 
 from fsconform.fleet.worker import blocks, calls
-from fsconform.fleet.worker.descriptors import Descriptors
+from fsconform.fleet.worker.descriptors import Handles
 
 
 class Step(NamedTuple):
@@ -54,27 +55,28 @@ def _size_and_inode(result: "tuple[int, int]") -> "tuple[int, int]":
     return result[0], signed(result[1])
 
 
-def build_stat(step: Step, _slots: Descriptors) -> Built:
+def build_stat(step: Step, _handles: Handles) -> Built:
     """stat(2)."""
     return partial(os.stat, step.path), _status
 
 
-def build_access(step: Step, _slots: Descriptors) -> Built:
+def build_access(step: Step, _handles: Handles) -> Built:
     """access(2), F_OK."""
     return partial(calls.access, step.path), nothing
 
 
-def build_statx_force_sync(step: Step, _slots: Descriptors) -> Built:
+def build_statx_force_sync(step: Step, _handles: Handles) -> Built:
     """statx(2), AT_STATX_FORCE_SYNC."""
     return partial(calls.statx_force_sync, step.path), _size_and_inode
 
 
-def build_fstat_held(step: Step, slots: Descriptors) -> Built:
+def build_fstat_held(step: Step, handles: Handles) -> Built:
     """fstat(2) of a slot."""
-    return lambda: os.fstat(slots[step.fd]), _status
+    where, at = handles.find(step.fd)
+    return lambda: os.fstat(where[at]), _status
 
 
-def build_open_fstat(step: Step, _slots: Descriptors) -> Built:
+def build_open_fstat(step: Step, _handles: Handles) -> Built:
     """open, fstat, close."""
 
     def look() -> os.stat_result:
@@ -101,16 +103,17 @@ def _listing(step: Step) -> Decode:
     return decode
 
 
-def build_scandir(step: Step, _slots: Descriptors) -> Built:
+def build_scandir(step: Step, _handles: Handles) -> Built:
     """Open a directory, read it to its end, close it."""
     return partial(os.listdir, step.path or "."), _listing(step)
 
 
-def build_scandir_held(step: Step, slots: Descriptors) -> Built:
+def build_scandir_held(step: Step, handles: Handles) -> Built:
     """Read a directory descriptor from its start to its end."""
+    where, at = handles.find(step.fd)
 
     def look() -> "list[str]":
-        descriptor = slots[step.fd]
+        descriptor = index(where[at])
         os.lseek(descriptor, 0, os.SEEK_SET)
         return os.listdir(descriptor)
 
@@ -127,7 +130,7 @@ def _content(step: Step) -> Decode:
     return decode
 
 
-def build_open_read(step: Step, _slots: Descriptors) -> Built:
+def build_open_read(step: Step, _handles: Handles) -> Built:
     """open, read to the end of the file, close."""
     expected = step.size or _ANY_VERSION_READ
 
@@ -141,7 +144,7 @@ def build_open_read(step: Step, _slots: Descriptors) -> Built:
     return look, _content(step)
 
 
-def build_open_fstat_read(step: Step, _slots: Descriptors) -> Built:
+def build_open_fstat_read(step: Step, _handles: Handles) -> Built:
     """open, fstat, read as many bytes as fstat said, close."""
 
     def look() -> bytes:
@@ -154,22 +157,24 @@ def build_open_fstat_read(step: Step, _slots: Descriptors) -> Built:
     return look, _content(step)
 
 
-def build_open_direct(step: Step, _slots: Descriptors) -> Built:
+def build_open_direct(step: Step, _handles: Handles) -> Built:
     """open_read through O_DIRECT."""
     return partial(calls.read_direct, step.path, step.size or _ANY_VERSION_READ), _content(step)
 
 
-def build_read_held(step: Step, slots: Descriptors) -> Built:
+def build_read_held(step: Step, handles: Handles) -> Built:
     """Read a slot from offset 0 to the end of the file."""
-    return lambda: calls.read_at_start(slots[step.fd], step.size or _ANY_VERSION_READ), _content(step)
+    where, at = handles.find(step.fd)
+    expected = step.size or _ANY_VERSION_READ
+    return lambda: calls.read_at_start(where[at], expected), _content(step)
 
 
-def build_mmap_read(step: Step, _slots: Descriptors) -> Built:
+def build_mmap_read(step: Step, _handles: Handles) -> Built:
     """open, map the whole file, copy it out, close."""
     return partial(calls.read_mapped, step.path), _content(step)
 
 
-def build_getxattr(step: Step, _slots: Descriptors) -> Built:
+def build_getxattr(step: Step, _handles: Handles) -> Built:
     """getxattr(2) of a user attribute."""
     wanted = step.key.encode()
     return partial(os.getxattr, step.path, attribute(step.other)), lambda value: (int(value == wanted), len(value))

@@ -10,12 +10,21 @@ import operator
 import os
 import time
 from array import array
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 from fsconform.fleet.worker.barrier import Aborted, Meeting, Place
-from fsconform.fleet.worker.descriptors import Descriptors, EmptySlot
+from fsconform.fleet.worker.descriptors import EMPTY, NOT_RUN, EmptySlot, Handles, Slots
 from fsconform.fleet.worker.requests import Current, function
-from fsconform.fleet.worker.steps import CONTROL, LOOK, NOT_RUN, Compiled, Watched, compile_step, decode
+from fsconform.fleet.worker.steps import (
+    CONTROL,
+    LOOK,
+    Compiled,
+    Watched,
+    compile_step,
+    decode,
+    family,
+    refusal,
+)
 
 HUNG = -1
 """As `vocabulary.errnos.HUNG`."""
@@ -25,48 +34,63 @@ _clock = time.monotonic_ns
 _call = getattr(operator, "call", None)
 
 
-def perform(calls: "Sequence[Callable[[], Any]]", out: "list[Any]") -> None:
-    """Make calls in order; append what each returned, or the OSError or EmptySlot that it raised.
+def perform(calls: "Sequence[Callable[[], Any]]", results: "list[Any]") -> None:
+    """Make calls in order; append what each returned, or a Refusal.
 
-    Anything else that is raised (Aborted) ends it. `out` grows call by call, so the watchdog can count.
+    Anything but OSError and EmptySlot (Aborted) ends it. `results` grows call by call: the watchdog counts, and
+    later calls take descriptors from it.
     """
     rest = iter(calls)
-    append = out.append
+    append = results.append
     while True:
         try:
             if _call is not None:
-                out.extend(map(_call, rest))  # the loop in C: a clock stamp and its storing take 60 ns
+                results.extend(map(_call, rest))  # the loop in C: a clock stamp and its storing take 60 ns
             else:
                 for call in rest:
                     append(call())
             return
-        except (OSError, EmptySlot) as error:
-            append(error.with_traceback(None))
+        except OSError as error:
+            append(refusal(error))
+        except EmptySlot:
+            append(EMPTY)
 
 
 class Score:
-    """A lane's steps with their stamps between them, and where in the results of a round to find what."""
+    """A lane's steps with clock stamps between them, their results, and where to find what in those."""
 
-    def __init__(self, steps: "Sequence[Compiled]") -> None:
-        self.steps = steps
+    def __init__(self, wires: "Sequence[Any]", slots: Slots, meeting: "Optional[Meeting]" = None) -> None:
+        self.steps: "list[Compiled]" = []
         self.calls: "list[Callable[[], Any]]" = [_clock]
-        self.invoked_at: "list[int]" = []
-        for step in steps:
-            if step.family == LOOK:
+        self._handles = Handles(slots)
+        self.results = self._handles.results
+        self._invoked_at: "list[int]" = []
+        for wire in wires:
+            if family(wire) == LOOK:
                 self.calls.append(_clock)
-            self.invoked_at.append(len(self.calls) - 1)
-            self.calls += (step.call, _clock)
+            self._invoked_at.append(len(self.calls) - 1)
+            self._handles.position = len(self.calls)
+            self.steps.append(compile_step(wire, self._handles, meeting))
+            self.calls += (self.steps[-1].call, _clock)
 
-    def events(self, out: "Sequence[Any]") -> "list[tuple[int, int, int, int, int]]":
-        """(invoked, returned, errno, value, detail) per step.
+    def perform(self) -> None:
+        """Perform the steps once; what they leave open goes to the slots. Raises Aborted."""
+        self.results.clear()
+        try:
+            perform(self.calls, self.results)
+        finally:
+            self._handles.settle()
+
+    def events(self) -> "list[tuple[int, int, int, int, int]]":
+        """(invoked, returned, errno, value, detail) per step, from what there is of the results.
 
         The step after the last stamp was invoked and did not return: HUNG, returned INF; those after it NOT_RUN,
         and so is a wait that was ended.
         """
-        return [self._event(number, out) for number in range(len(self.steps))]
+        return [self._event(number) for number in range(len(self.steps))]
 
-    def _event(self, number: int, out: "Sequence[Any]") -> "tuple[int, int, int, int, int]":
-        step, at = self.steps[number], self.invoked_at[number]
+    def _event(self, number: int) -> "tuple[int, int, int, int, int]":
+        step, at, out = self.steps[number], self._invoked_at[number], self.results
         if at >= len(out):
             return INF, INF, NOT_RUN, 0, 0
         if at + 2 >= len(out):
@@ -101,33 +125,31 @@ def run_rounds(
 
     Gives (rounds begun, columns, why it ended early). Lane 0 makes all directories before the first round.
     """
-    slots, meeting = Descriptors(), Meeting(Place(*place))
-    score = Score([compile_step(wire, slots, meeting) for wire in wires])
-    columns, out = Columns(), []  # type: Columns, list[Any]
-    begun, reason = 0, ""
+    own, slots = Place(*place), Slots()
+    meeting = Meeting(own)
+    score, columns, begun, reason = Score(wires, slots, meeting), Columns(), 0, ""
 
     def report() -> "tuple[int, tuple[bytes, ...], str]":
-        columns.add(score.events(out))
+        columns.add(score.events())
         return begun, columns.to_bytes(), "hung"
 
-    Current.watchdog.begin(Current.deadline_s, lambda: len(out), report)
+    Current.watchdog.begin(Current.deadline_s, lambda: len(score.results), report)
     processors = os.sched_getaffinity(0)
     try:
-        _spread(sorted(processors), Place(*place).lane)
-        if Place(*place).lane == 0:
+        _spread(sorted(processors), own.lane)
+        if own.lane == 0:
             _make_directories(base, directories, rounds)
         meeting.meet()
         for number in range(rounds):
             _enter("{}/{}".format(base, number))
             meeting.begin_round(number)
-            out = []
+            score.results.clear()
             meeting.meet()
             begun += 1
             try:
-                perform(score.calls, out)
+                score.perform()
             finally:
-                columns.add(score.events(out))
-                out = []
+                columns.add(score.events())
                 slots.close_all()
             meeting.heed()
     except Aborted as ending:

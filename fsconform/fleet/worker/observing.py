@@ -16,10 +16,10 @@ from array import array
 from typing import Any, Sequence
 
 from fsconform.fleet.worker.barrier import CHANGED, FAILED, PRIMED, Aborted, Meeting, Place
-from fsconform.fleet.worker.descriptors import Descriptors, EmptySlot
-from fsconform.fleet.worker.loop import Score, perform
+from fsconform.fleet.worker.descriptors import Handles, Slots
+from fsconform.fleet.worker.loop import Score
 from fsconform.fleet.worker.requests import Current, function
-from fsconform.fleet.worker.steps import compile_step, decode
+from fsconform.fleet.worker.steps import attempt, compile_step, decode
 from fsconform.fleet.worker.watchdog import beat
 
 NONE = -1
@@ -40,12 +40,12 @@ class Subject:
         self.number = number
         look, want, acquaint, prime, before_look, after, *times = wire
         self.tight_ns, self._until_ns, self._give_up_ns, self.single_shot_ns = times
-        self.slots = Descriptors()
+        self.slots = Slots()
 
         def score(wires: "Sequence[Any]") -> Score:
-            return Score([compile_step(wire, self.slots, meeting) for wire in wires])
+            return Score(wires, self.slots, meeting)
 
-        self._look = compile_step(look, self.slots, meeting)
+        self._look = compile_step(look, Handles(self.slots), meeting)
         self._want_errno, self._want_mask, self._want_value, self._unsound = want
         self.acquaint, self.prime_steps = score(acquaint), score(prime)
         self.before_look, self.after = score(before_look), score(after)
@@ -71,10 +71,7 @@ class Subject:
     def look(self) -> None:
         """Look once and keep what it says."""
         invoked = _clock()
-        try:
-            result = self._look.call()
-        except (OSError, EmptySlot) as error:
-            result = error.with_traceback(None)
+        result = attempt(self._look.call)
         returned = _clock()
         number, value, detail = decode(self._look, result)
         self.looks += 1
@@ -110,10 +107,9 @@ class Subject:
 
 def run_score(score: Score) -> "list[tuple[int, int, int, int, int]]":
     """Perform steps and decode them."""
-    out: "list[Any]" = []
     if score.steps:
-        perform(score.calls, out)
-    return score.events(out)
+        score.perform()
+    return score.events()
 
 
 class Observer:

@@ -8,16 +8,15 @@ import os
 import stat
 import time
 from functools import partial
+from operator import index
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from fsconform.fleet.worker import blocks, calls, looks
 from fsconform.fleet.worker.barrier import Meeting
-from fsconform.fleet.worker.descriptors import Descriptors, EmptySlot
+from fsconform.fleet.worker.descriptors import EMPTY, EmptySlot, Handles, Refusal
 from fsconform.fleet.worker.looks import Built, Call, Decode, Step, attribute, nothing
 from fsconform.fleet.worker.watchdog import beat
 
-NOT_RUN = -3
-"""As `vocabulary.errnos.NOT_RUN`."""
 LOOK, MUTATION, CONTROL = "look", "mutation", "control"
 _MODE = 0o644
 _LOCKS = {1: fcntl.LOCK_EX | fcntl.LOCK_NB, 2: fcntl.LOCK_EX, 8: fcntl.LOCK_UN}
@@ -34,102 +33,140 @@ class Compiled(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """What a watch saw: the decisive look, with its own stamps in ns. `result` may be an exception."""
+    """What a watch saw: the decisive look, with its own stamps in ns. `result` may be a Refusal."""
 
     invoked: int
     returned: int
     result: Any
 
 
-def compile_step(wire: "Sequence[Any]", slots: Descriptors, meeting: Optional[Meeting] = None) -> Compiled:
+def family(wire: "Sequence[Any]") -> str:
+    """The family of a step in its wire form. Raises ValueError for a kind unknown here."""
+    kind = wire[0]
+    if kind in _LOOKS or kind == "watch":
+        return LOOK
+    if kind in _MUTATIONS or kind in _CONTROLS:
+        return MUTATION if kind in _MUTATIONS else CONTROL
+    raise ValueError("this worker cannot perform step {!r}".format(kind))
+
+
+def compile_step(wire: "Sequence[Any]", handles: Handles, meeting: Optional[Meeting] = None) -> Compiled:
     """A step from its wire form. Raises ValueError for a kind unknown here or one that needs partners."""
-    step = Step(*wire)
+    step, kind = Step(*wire), family(wire)
     if step.kind == "watch":
-        return Compiled(*_build_watch(step, slots, meeting), LOOK)
-    if step.kind in _LOOKS:
-        return Compiled(*_LOOKS[step.kind](step, slots), LOOK)
-    if step.kind in _MUTATIONS:
-        return Compiled(*_MUTATIONS[step.kind](step, slots), MUTATION)
-    if step.kind in _CONTROLS and meeting is not None:
-        return Compiled(_CONTROLS[step.kind](step, meeting), nothing, CONTROL)
-    raise ValueError("this worker cannot perform step {!r} here".format(step.kind))
+        return Compiled(*_build_watch(step, handles, meeting), kind)
+    if kind != CONTROL:
+        return Compiled(*(_LOOKS if kind == LOOK else _MUTATIONS)[step.kind](step, handles), kind)
+    if meeting is None:
+        raise ValueError("step {!r} needs partners".format(step.kind))
+    return Compiled(_CONTROLS[step.kind](step, meeting), nothing, kind)
 
 
 def decode(compiled: Compiled, result: Any) -> "tuple[int, int, int]":
-    """(errno, value, detail) of what a call returned or raised."""
-    if isinstance(result, Watched):
+    """(errno, value, detail) of what a call returned, or was refused."""
+    if type(result) is Watched:
         result = result.result
-    if isinstance(result, OSError):
-        return result.errno or errno.EIO, 0, 0
-    if isinstance(result, EmptySlot):
-        return NOT_RUN, 0, 0
+    if type(result) is Refusal:
+        return result.errno, 0, 0
     return (0, *compiled.decode(result))
 
 
-def _opening(flags: int) -> "Callable[[Step, Descriptors], Built]":
-    def build(step: Step, slots: Descriptors) -> Built:
-        path, slot = step.path or ".", step.fd
+def attempt(call: Call) -> Any:
+    """What one call returns, or its Refusal."""
+    try:
+        return call()
+    except OSError as error:
+        return refusal(error)
+    except EmptySlot:
+        return EMPTY
 
-        def act() -> None:
-            slots.vacate(slot)
-            slots[slot] = os.open(path, flags, _MODE)
 
-        return act, nothing
+def refusal(error: OSError) -> Refusal:
+    """An OSError as it stands in results (without its traceback, which would keep frames alive)."""
+    return Refusal(error.errno or errno.EIO)
+
+
+def _opening(flags: int) -> "Callable[[Step, Handles], Built]":
+    def build(step: Step, handles: Handles) -> Built:
+        handles.opening(step.fd)
+        return partial(os.open, step.path or ".", flags, _MODE), nothing
 
     return build
 
 
-def _build_open(step: Step, slots: Descriptors) -> Built:
-    return _opening(os.O_RDONLY if step.arg == 1 else os.O_RDWR)(step, slots)
+def _build_open(step: Step, handles: Handles) -> Built:
+    return _opening(os.O_RDONLY if step.arg == 1 else os.O_RDWR)(step, handles)
 
 
-def _build_write(step: Step, slots: Descriptors) -> Built:
+def _build_close(step: Step, handles: Handles) -> Built:
+    table, call, empty = handles.slots.table, os.close, EMPTY
+    where, at = handles.closing(step.fd)
+    if where is not table:
+        return lambda: call(where[at]), nothing
+
+    def act() -> None:
+        descriptor = table[at]
+        table[at] = empty
+        call(descriptor)
+
+    return act, nothing
+
+
+def _build_write(step: Step, handles: Handles) -> Built:
     """`arg`: length of the whole block where it is written in pieces, else the write is taken for its end."""
     end = step.offset + step.size
     whole = blocks.make(step.key, step.version, max(step.arg, end))
     data = whole if len(whole) == step.size else whole[step.offset : end]
-    slot, offset = step.fd, step.offset
-    return lambda: os.pwrite(slots[slot], data, offset), lambda count: (count, 0)
+    offset, call = step.offset, os.pwrite
+    where, at = handles.find(step.fd)
+    return lambda: call(where[at], data, offset), lambda count: (count, 0)
 
 
-def _on_path(function: "Callable[[str], Any]") -> "Callable[[Step, Descriptors], Built]":
+def _on_path(function: "Callable[[str], Any]") -> "Callable[[Step, Handles], Built]":
     return lambda step, _slots: (partial(function, step.path), nothing)
 
 
-def _on_two_paths(function: "Callable[[str, str], Any]") -> "Callable[[Step, Descriptors], Built]":
+def _on_two_paths(function: "Callable[[str, str], Any]") -> "Callable[[Step, Handles], Built]":
     return lambda step, _slots: (partial(function, step.path, step.other), nothing)
 
 
-def _on_slot(function: "Callable[[int], Any]") -> "Callable[[Step, Descriptors], Built]":
-    return lambda step, slots: ((lambda: function(slots[step.fd])), nothing)
+def _on_slot(function: "Callable[[int], Any]") -> "Callable[[Step, Handles], Built]":
+    def build(step: Step, handles: Handles) -> Built:
+        where, at = handles.find(step.fd)
+        return lambda: function(where[at]), nothing
+
+    return build
 
 
-def _build_fallocate(step: Step, slots: Descriptors) -> Built:
-    return lambda: calls.fallocate(slots[step.fd], step.offset, step.size), nothing
+def _build_fallocate(step: Step, handles: Handles) -> Built:
+    where, at = handles.find(step.fd)
+    return lambda: calls.fallocate(index(where[at]), step.offset, step.size), nothing
 
 
-def _build_setxattr(step: Step, _slots: Descriptors) -> Built:
+def _build_setxattr(step: Step, _handles: Handles) -> Built:
     return partial(os.setxattr, step.path, attribute(step.other), step.key.encode()), nothing
 
 
-def _build_flock(step: Step, slots: Descriptors) -> Built:
+def _build_flock(step: Step, handles: Handles) -> Built:
     operation = _LOCKS[step.arg]
-    return lambda: fcntl.flock(slots[step.fd], operation), nothing
+    where, at = handles.find(step.fd)
+    return lambda: fcntl.flock(where[at], operation), nothing
 
 
-def _build_fcntl_lock(step: Step, slots: Descriptors) -> Built:
+def _build_fcntl_lock(step: Step, handles: Handles) -> Built:
     operation = _LOCKS[step.arg]
-    return lambda: fcntl.lockf(slots[step.fd], operation), nothing
+    where, at = handles.find(step.fd)
+    return lambda: fcntl.lockf(where[at], operation), nothing
 
 
-def _build_watch(step: Step, slots: Descriptors, meeting: Optional[Meeting]) -> Built:
+def _build_watch(step: Step, handles: Handles, meeting: Optional[Meeting]) -> Built:
     """Repeat a look until it is wrong or time is up: neither ENOENT nor success, or content that is not exact."""
-    inner = compile_step(step.then, slots)
+    inner = compile_step(step.then, handles)
     judges_content = Step(*step.then).kind in CONTENT_LOOKS
 
     def wrong(result: Any) -> bool:
-        if isinstance(result, (OSError, EmptySlot)):
-            return getattr(result, "errno", None) != errno.ENOENT
+        if type(result) is Refusal:
+            return result.errno != errno.ENOENT
         return judges_content and inner.decode(result)[0] & 0xFF != blocks.EXACT
 
     def act() -> Watched:
@@ -137,10 +174,7 @@ def _build_watch(step: Step, slots: Descriptors, meeting: Optional[Meeting]) -> 
         end = clock() + step.arg
         while True:
             invoked = clock()
-            try:
-                result = inner.call()
-            except (OSError, EmptySlot) as error:
-                result = error.with_traceback(None)
+            result = attempt(inner.call)
             returned = clock()
             beat()
             if wrong(result) or returned >= end or (meeting is not None and meeting.halted()):
@@ -151,12 +185,12 @@ def _build_watch(step: Step, slots: Descriptors, meeting: Optional[Meeting]) -> 
 
 CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read"})
 _CREATE = os.O_CREAT | os.O_WRONLY
-_MUTATIONS: "dict[str, Callable[[Step, Descriptors], Built]]" = {
+_MUTATIONS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "excl_create": _opening(_CREATE | os.O_EXCL),
     "create": _opening(_CREATE),
     "open": _build_open,
     "open_tmpfile": _opening(os.O_TMPFILE | os.O_RDWR),
-    "close": lambda step, slots: (partial(slots.close_slot, step.fd), nothing),
+    "close": _build_close,
     "rename": _on_two_paths(os.rename),
     "rename_noreplace": _on_two_paths(calls.rename_noreplace),
     "rename_exchange": _on_two_paths(calls.rename_exchange),
@@ -176,7 +210,7 @@ _MUTATIONS: "dict[str, Callable[[Step, Descriptors], Built]]" = {
     "flock": _build_flock,
     "fcntl_lock": _build_fcntl_lock,
 }
-_LOOKS: "dict[str, Callable[[Step, Descriptors], Built]]" = {
+_LOOKS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "open_dir": _opening(os.O_RDONLY | os.O_DIRECTORY),
     "stat": looks.build_stat,
     "access": looks.build_access,
