@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +13,7 @@ from fsconform.fleet.launch import Contact, Launch, abandon, contact_all
 from fsconform.fleet.page import Page
 from fsconform.fleet.rounds import run_rounds
 from fsconform.fleet.trials import PendingTrials
+from fsconform.fleet.worker.barrier import Place
 from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.histories import RoundHistory
@@ -69,6 +71,16 @@ class Fleet:
         except WorkerLost as loss:
             self.incidents.append(f"{loss.reason}, asked to {name!r}")
             raise
+
+    @contextmanager
+    def meeting(self, workers: Sequence[Worker], patience_s: float = 30.0) -> Iterator[list[Place]]:
+        """Where these workers meet in the shared page for the time of one job of their own, in their order.
+
+        Raises CannotTestError where they are not on this host.
+        """
+        _refuse_strangers(workers)
+        with self._page.region() as region:
+            yield [self._page.place(region, lane, len(workers), patience_s) for lane in range(len(workers))]
 
     def run_rounds(
         self,

@@ -27,6 +27,8 @@ class Launch:
     root: str = ""
     """Directory below which relative paths of its jobs are meant."""
     python: str = ""
+    modules: tuple[str, ...] = ()
+    """Further modules that go along (`source.joined_source`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def _contact(launch: Launch, deadline_s: float) -> Contact:
     # Children inherit the mask: the terminal's interrupt never reaches a worker that is still starting.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     gateway = _group().makegateway(make_spec(launch))
-    channel = gateway.remote_exec(joined_source())
+    channel = gateway.remote_exec(joined_source(launch.modules))
     _serial, word, pid, python, _executable = channel.receive(timeout=deadline_s)
     if word != "hello":
         raise RuntimeError(f"unexpected greeting {word!r}")

@@ -27,9 +27,9 @@ for _name in {packages!r}:
         sys.modules[_name] = _package
 for _name, _source in {modules!r}:
     _module = types.ModuleType(_name)
-    _module.__package__ = {package!r}
+    _module.__package__ = _name.rpartition(".")[0]
     sys.modules[_name] = _module
-    setattr(sys.modules[{package!r}], _name.rpartition(".")[2], _module)
+    setattr(sys.modules[_module.__package__], _name.rpartition(".")[2], _module)
     exec(compile(_source, "<" + _name + ">", "exec"), _module.__dict__)
 """
 _SERVE = """
@@ -38,13 +38,24 @@ sys.modules["{package}.requests"].serve(channel)
 
 
 @cache
-def joined_source() -> str:
-    """The whole worker as one source text for `gateway.remote_exec`; needs Python >= 3.9 there, nothing else."""
-    packages = ("fsconform", "fsconform.fleet", PACKAGE)
-    modules = tuple((f"{PACKAGE}.{name}", _text(name)) for name in MODULES)
-    installer = _INSTALLER.format(packages=packages, modules=modules, package=PACKAGE)
-    return installer + _SERVE.format(package=PACKAGE)
+def joined_source(extra: tuple[str, ...] = ()) -> str:
+    """The whole worker as one source text for `gateway.remote_exec`; needs Python >= 3.9 there, nothing else.
+
+    `extra`: further modules of ours that go along, by their full names, in the order of their imports; they import the
+    standard library, the worker's modules and one another.
+    """
+    names = (*(f"{PACKAGE}.{name}" for name in MODULES), *extra)
+    modules = tuple((name, _text(name)) for name in names)
+    packages = tuple(dict.fromkeys(package for name in names for package in _packages(name)))
+    return _INSTALLER.format(packages=packages, modules=modules) + _SERVE.format(package=PACKAGE)
+
+
+def _packages(module: str) -> list[str]:
+    """The packages that a module lies in, the outermost first."""
+    words = module.split(".")[:-1]
+    return [".".join(words[:length]) for length in range(1, len(words) + 1)]
 
 
 def _text(module: str) -> str:
-    return files(PACKAGE).joinpath(f"{module}.py").read_text(encoding="utf-8")
+    package, _, name = module.rpartition(".")
+    return files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")

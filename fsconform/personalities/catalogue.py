@@ -1,0 +1,62 @@
+"""The stores that can be replayed: names, who they are, and the modules that travel with a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconform.vocabulary.errors import unknown
+
+_HOME = "fsconform.personalities"
+_REPLAY = tuple(
+    f"{_HOME}.replay.{name}"
+    for name in ("names", "contents", "tape", "files", "jobs", "pool", "counters", "suffixes", "settings")
+)
+_STAGE = tuple(f"{_HOME}.replay.{name}" for name in ("tier", "scenes", "requests"))
+
+
+@dataclass(frozen=True, slots=True)
+class Personality:
+    """One store."""
+
+    name: str
+    title: str
+    application: str
+    """Its entry in profiles/applications.toml."""
+    publish: str = "rename"
+    """How a block gets its name, as an axis value."""
+    observer: str = "stat"
+    """How it looks a block up, as an axis value."""
+    needs: tuple[str, ...] = ()
+    """Other personalities whose modules it imports."""
+
+    @property
+    def module(self) -> str:
+        """The module with its protocol."""
+        return f"{_HOME}.{self.name.replace('-', '_')}"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Everything that travels with a worker, in the order of imports."""
+        needed = tuple(PERSONALITIES[name].module for name in self.needs)
+        return (*_REPLAY, f"{_HOME}.protocol", *needed, self.module, *_STAGE)
+
+
+_CATALOGUE = (
+    Personality("vllm-c", "vLLM fs tier, C path", "vllm-c", observer="access"),
+    Personality("vllm-py", "vLLM fs tier, Python path", "vllm-py"),
+    Personality("llmd", "llm-d fs connector (publishes before it closes)", "llmd"),
+    Personality("fixed-tmp", "LMCache fs_native (one fixed temporary name per block)", "fixed-tmp"),
+    Personality("in-place", "Mooncake file-per-key (no temporary name)", "in-place", publish="create"),
+    Personality("link-publish", "git loose objects (link and unlink)", "link-publish", publish="link"),
+    Personality("colliding-tmp", "vLLM's sequence with equal suffixes everywhere", "colliding-tmp",
+                observer="access", needs=("vllm-c",)),
+    Personality("lock-then-fill", "Hugging Face hub cache (flock, move, symlink)", "lock-then-fill"),
+)  # fmt: skip
+PERSONALITIES: dict[str, Personality] = {entry.name: entry for entry in _CATALOGUE}
+
+
+def personality(name: str) -> Personality:
+    """One store by its name. Raises CannotTestError."""
+    if name not in PERSONALITIES:
+        raise unknown("store", name, PERSONALITIES)
+    return PERSONALITIES[name]

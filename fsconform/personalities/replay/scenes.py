@@ -1,0 +1,205 @@
+"""Scenes: what an instance, or somebody else on the same tree, is told to do in one phase."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import Any, Callable, Sequence
+
+from fsconform.personalities.replay import contents, names
+from fsconform.personalities.replay.tape import NO_BLOCK
+from fsconform.personalities.replay.tier import Tier
+
+_clock = time.monotonic_ns
+_REST_S = 0.001
+
+
+def start(tier: Tier) -> None:
+    """Phase 0: base directory, config.json, O_DIRECT probe."""
+    tier.start()
+
+
+def make_directories(tier: Tier) -> None:
+    """All directories of all blocks, so that a look-up misses the names and not their ancestors."""
+    files = tier.files(tier.scheduler)
+    for path in tier.paths:
+        files.make_parents(path)
+
+
+def request(tier: Tier, promote: bool) -> "list[int]":
+    """One request: a single-shot look-up and, where wanted, the promotion of its hits. The hits."""
+    hits = tier.look_up()
+    if promote:
+        tier.promote(hits)
+    return hits
+
+
+def promote(tier: Tier, blocks: "Sequence[int]") -> None:
+    """Load these blocks by one job."""
+    tier.promote(blocks)
+
+
+def store(tier: Tier) -> None:
+    """All store jobs, one tick apart."""
+    tier.store(tier.job_blocks())
+
+
+def poll(tier: Tier, blocks: "Sequence[int]", seconds: float) -> "list[int]":
+    """Look for these blocks every tick until all are there or time is up; what is still missing."""
+    files, missing = tier.files(tier.scheduler), list(blocks)
+    end = time.monotonic() + seconds
+    while missing and time.monotonic() < end:
+        left = []
+        for block in missing:
+            tier.scheduler.block = block
+            if not tier.protocol.lookup(files, tier.paths[block]):
+                left.append(block)
+        missing = left
+        tier.scheduler.block = NO_BLOCK
+        if missing:
+            tier.tick()
+    return missing
+
+
+def unlink_blocks(tier: Tier, blocks: "Sequence[int]", pause_s: float = 0.0) -> None:
+    """An evictor: removes blocks, whoever may be reading them."""
+    files = tier.files(tier.scheduler)
+    for block in blocks:
+        tier.scheduler.block = block
+        files.unlink_quietly("evict", tier.paths[block])
+        time.sleep(pause_s)
+    tier.scheduler.block = NO_BLOCK
+
+
+def read_again(tier: Tier, seconds: float, rounds: int) -> "dict[str, int]":
+    """Load block after block for a while; how often each outcome came: `content N`, `errno N`."""
+    files, tape = tier.files(tier.scheduler), tier.scheduler
+    found: "dict[str, int]" = {}
+    end = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < end and number < rounds:
+        block = number % tier.settings.blocks
+        tape.block = block
+        word = _read_one(tier, files, block)
+        found[word] = found.get(word, 0) + 1
+        number += 1
+    tape.block = NO_BLOCK
+    return found
+
+
+def _read_one(tier: Tier, files: Any, block: int) -> str:
+    try:
+        length = tier.protocol.load(files, tier.paths[block], tier.buffer(block))
+    except OSError as error:
+        return "errno {}".format(error.errno)
+    data = bytes(tier.buffer(block)[:length])
+    return "content {}".format(contents.classify(data, tier.digests, block, tier.settings.size)[0])
+
+
+def republish(tier: Tier, seconds: float, pause_s: float) -> int:
+    """Remove and store every block again and again; how often."""
+    files, tape = tier.files(tier.scheduler), tier.scheduler
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        block = count % tier.settings.blocks
+        tape.block = block
+        files.unlink_quietly("evict", tier.paths[block])
+        tier.store_block(tape, block)
+        count += 1
+        time.sleep(pause_s)
+    tape.block = NO_BLOCK
+    return count
+
+
+def clean_directories(tier: Tier, seconds: float) -> int:
+    """A cleaner: removes empty directories below the blocks until it is told to stop; how many it removed."""
+    files, removed = tier.files(tier.scheduler), 0
+    end = time.monotonic() + seconds
+    stopping = tier.trace.hold("stop", NO_BLOCK)
+    while time.monotonic() < end and not stopping.opened.is_set():
+        for first in _names(files, names.BLOCKS):
+            above = names.BLOCKS + "/" + first
+            for second in _names(files, above):
+                removed += _removed(files, above + "/" + second)
+            removed += _removed(files, above)
+        time.sleep(_REST_S)
+    return removed
+
+
+def _names(files: Any, path: str) -> "list[str]":
+    try:
+        return files.listing(path)  # type: ignore[no-any-return]
+    except OSError:
+        return []
+
+
+def _removed(files: Any, path: str) -> bool:
+    try:
+        files.rmdir(path)
+    except OSError:
+        return False
+    return True
+
+
+def publish_fresh(tier: Tier, number: int, block: int) -> int:
+    """One more block under a name of its own; when its rename returned."""
+    path = _fresh(number)
+    tier.scheduler.block = block
+    files = tier.files(tier.scheduler)
+    tier.protocol.store(files, path, tier.buffer(block), number)
+    return _clock()
+
+
+def look_at_fresh(tier: Tier, number: int, block: int) -> "tuple[int, int, int, int, int]":
+    """Open, fstat, read, close: (invoked, errno, length by fstat, bytes read, class of content)."""
+    path, tape = _fresh(number), tier.scheduler
+    tape.block = block
+    files = tier.files(tape)
+    invoked = _clock()
+    try:
+        descriptor = files.open("open", path, os.O_RDONLY)
+        try:
+            length = files.size_of(path, descriptor)
+            count = files.read(path, descriptor, tier.buffer(block))
+        finally:
+            files.close("close-read", path, descriptor)
+    except OSError as error:
+        return invoked, error.errno or 0, 0, 0, contents.TORN
+    data = bytes(tier.buffer(block)[:count])
+    return invoked, 0, length, count, contents.classify(data, tier.digests, block, tier.settings.size)[0]
+
+
+def remove_fresh(tier: Tier, numbers: "Sequence[int]") -> None:
+    """The names of `publish_fresh` go again."""
+    files = tier.files(tier.scheduler)
+    for number in numbers:
+        files.unlink_quietly("evict", _fresh(number))
+
+
+def _fresh(number: int) -> str:
+    return "fresh/{:03d}/{:06d}.bin".format(number % 997, number)
+
+
+def listing(tier: Tier) -> "list[tuple[str, int]]":
+    """(path, size) of every file below the root."""
+    found = []
+    for directory, _directories, files in os.walk(tier.settings.root):
+        for name in files:
+            path = os.path.join(directory, name)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                found.append((os.path.relpath(path, tier.settings.root), status.st_size))
+    return sorted(found)
+
+
+SCENES: "dict[str, Callable[..., Any]]" = {
+    scene.__name__: scene
+    for scene in (
+        start, make_directories, request, promote, store, poll, unlink_blocks, read_again, republish,
+        clean_directories, publish_fresh, look_at_fresh, remove_fresh, listing,
+    )
+}  # fmt: skip
