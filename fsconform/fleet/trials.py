@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class PendingTrials:
     def halt(self) -> None:
         """Do not begin what was not begun (the page's halt word stops what runs)."""
         self._halted.set()
+        if self._ready is not None:
+            self._ready.abort()
 
     def result(self, deadline_s: float) -> list[TrialResult]:
         """Wait for the results. Raises TimeoutError where they are not there in time, seconds."""
@@ -81,7 +84,15 @@ class PendingTrials:
         finally:
             if self._ready is not None and self.phase in ("seeding", "acquainting"):
                 self._ready.abort()
+            if self._acted is None or self._observed is None:
+                self._forget()
             self.phase = "done"
+
+    def _forget(self) -> None:
+        """Have the workers close what they hold for trials that will not come."""
+        for worker, name in ((self._actor, "forget acts"), (self._observer, "forget subjects")):
+            with suppress(WorkerLost, WorkerError):
+                worker.call(name, self._job, deadline_s=5.0)
 
     def _perform(self, region: int) -> None:
         longest_s = max((max(trial.until_ns, trial.give_up_ns) for trial in self._trials), default=0) / 1e9
@@ -98,7 +109,7 @@ class PendingTrials:
             try:
                 self._ready.wait(patience_s)
             except threading.BrokenBarrierError:
-                self._lost = self._lost or "a partner of this window was lost"
+                self._lost = "halted" if self._halted.is_set() else "another batch of this window was lost"
                 return
         self.phase = "settling"
         if self._halted.wait(self._settle_s):

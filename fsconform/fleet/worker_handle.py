@@ -70,9 +70,11 @@ class Worker:
         self._serial += 1
         try:
             self._channel.send((self._serial, name, arguments, step_deadline_s))
-        except OSError as error:
+        except BaseException as error:
             self._busy.release()
-            raise self._gone(error) from error
+            if isinstance(error, OSError):
+                raise self._gone(error) from error
+            raise
         return self._serial
 
     def finish(self, serial: int, deadline_s: float, late: Callable[[], None] = lambda: None) -> Any:

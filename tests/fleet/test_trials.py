@@ -224,3 +224,15 @@ def test_a_killed_partner_ends_the_trials(fleet: Fleet, root: str, victim: int) 
     assert all("signal 9" in result.lost for result in results if result.first_hit is None)
     assert any(result.lost for result in results)
     assert workers[1 - victim].call("forget acts", -1) is None, "the other one is free again"
+
+
+def test_a_window_whose_other_batch_is_lost_does_not_wait(fleet: Fleet, root: str) -> None:
+    workers = hire(fleet, root, "abab")
+    os.kill(workers[2].pid, signal.SIGKILL)
+    ready = threading.Barrier(2)
+    good = fleet.start_trials(workers[0], workers[1], [creating(0)], ready=ready)
+    lost = fleet.start_trials(workers[2], workers[3], [creating(1)], ready=ready)
+    assert "went away" in lost.result(30)[0].lost
+    assert good.result(30)[0].lost == "another batch of this window was lost"
+    for worker in workers[:2]:
+        assert os.readlink(f"/proc/{worker.pid}/cwd") == "/", "nobody stays in a directory that is to be removed"

@@ -98,12 +98,12 @@ def act_all(place: "Sequence[Any]", job: int) -> "tuple[bytes, list[tuple[int, i
     except Aborted as ending:
         reason = str(ending)
     forget(job)
-    os.chdir("/")
     return report()
 
 
 @function("forget acts")
 def forget(job: int) -> None:
-    """Close what the trials of a job hold."""
+    """Close what the trials of a job hold, and leave its directory."""
+    os.chdir("/")
     for act in PREPARED.pop(job, []):
         act.slots.close_all()

@@ -241,12 +241,12 @@ def observe(place: "Sequence[Any]", job: int, gap_ns: int) -> "tuple[bytes, list
         run_score(subject.after)
         beat()
     forget(job)
-    os.chdir("/")
     return (*observer.rows(), reason)
 
 
 @function("forget subjects")
 def forget(job: int) -> None:
-    """Close what the trials of a job hold."""
+    """Close what the trials of a job hold, and leave its directory."""
+    os.chdir("/")
     for subject in PREPARED.pop(job, []):
         subject.slots.close_all()
