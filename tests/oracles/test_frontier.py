@@ -109,7 +109,10 @@ def returns_come_first(ops: Sequence[twins.Op]) -> bool:
     return passes(doubled)
 
 
-@pytest.mark.parametrize("mutant", [open_dropped, removal_is_known, returns_come_first], ids=lambda m: m.__name__)
+MUTANTS = (open_dropped, removal_is_known, returns_come_first)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_twin_kills_wrong_formulations(mutant: Callable[[Sequence[twins.Op]], bool]) -> None:
     assert any(mutant(ops) != linearizable(ops, step_life) for ops in bulk(life_history, 3000, seed=5))
 

@@ -113,7 +113,10 @@ def no_flip_flop(ops: Sequence[Op]) -> set[int]:
     return {regression.op.session for regression in session_regressions(ops) if regression.kind != "flip-flop"}
 
 
-@pytest.mark.parametrize("mutant", [neighbours_only, open_writes_are_items, no_flip_flop], ids=lambda m: m.__name__)
+MUTANTS = (neighbours_only, open_writes_are_items, no_flip_flop)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_the_twin_kills_wrong_formulations(mutant: Callable[[Sequence[Op]], set[int]]) -> None:
     differing = (
         ops for ops in bulk(session_history, 4000, seed=3) if mutant(history(ops)) != (twin_regressing(ops) or set())
