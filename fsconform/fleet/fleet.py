@@ -11,7 +11,7 @@ from typing import Any
 
 from fsconform.fleet.launch import Contact, Launch, abandon, contact_all
 from fsconform.fleet.page import Page
-from fsconform.fleet.rounds import run_rounds
+from fsconform.fleet.rounds import RoundsJob
 from fsconform.fleet.trials import PendingTrials
 from fsconform.fleet.worker.barrier import Place
 from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
@@ -100,9 +100,8 @@ class Fleet:
         if len(program.lanes) != len(workers):
             raise ValueError(f"{len(program.lanes)} lanes, {len(workers)} workers")
         _refuse_strangers(workers)
-        return run_rounds(
-            self._page, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append
-        )
+        job = RoundsJob(self._page, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append)
+        return job.run()
 
     def start_trials(
         self,

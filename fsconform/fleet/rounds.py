@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fsconform.fleet.page import Page
-from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
+from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import HUNG, LOST, NOT_RUN
 from fsconform.vocabulary.histories import INF, LaneColumns, RoundHistory
 from fsconform.vocabulary.programs import Lane, Program
@@ -19,49 +19,86 @@ Answer = tuple[int, tuple[bytes, ...], str]
 """(rounds begun, columns, why it ended early)."""
 
 
-def run_rounds(
-    page: Page,
-    program: Program,
-    workers: Sequence[Worker],
-    base: str,
-    rounds: int,
-    deadline_s: float,
-    step_deadline_s: float,
-    incident: Callable[[str], None],
-) -> RoundHistory:
-    """See `Fleet.run_rounds`."""
-    lanes = len(workers)
-    lost: dict[int, str] = {}
-    answers: list[Answer | None] = [None] * lanes
-    sent_ns = time.monotonic_ns()
-    end = time.monotonic() + deadline_s
-    with page.region() as region:
-        serials = {
-            number: serial
-            for number, (lane, worker) in enumerate(zip(program.lanes, workers, strict=True))
-            if (serial := _send(page, region, program, lane, number, worker, base, rounds, step_deadline_s, lost))
-        }
-        if lost:
-            page.abort(region)
-        for number, serial in serials.items():
+_SLICE_S = 0.05
+"""How long to wait for one lane before looking at the others: any of them may be the one that is lost."""
+
+
+@dataclass(slots=True)
+class RoundsJob:
+    """One program to be performed `rounds` times; see `Fleet.run_rounds`."""
+
+    page: Page
+    program: Program
+    workers: Sequence[Worker]
+    base: str
+    rounds: int
+    deadline_s: float
+    step_deadline_s: float
+    incident: Callable[[str], None]
+    answers: dict[int, Answer] = field(default_factory=dict)
+    lost: dict[int, str] = field(default_factory=dict)
+
+    def run(self) -> RoundHistory:
+        """Send all lanes their parts and wait for what they have to tell."""
+        sent_ns = time.monotonic_ns()
+        with self.page.region() as region:
+            pending: dict[int, int] = {}
             try:
-                late = partial(_late, page, region, incident)
-                answers[number] = workers[number].finish(serial, max(0.0, end - time.monotonic()), late)
-            except WorkerLost as loss:
-                answers[number] = loss.report
-                lost[number] = loss.reason + _hung_step(program.lanes[number], loss.report)
-            except WorkerError as error:
-                lost[number] = f"{workers[number]} could not run its rounds: {error}"
-            if number in lost:
-                page.abort(region)
-                incident(lost[number])
-    return _history(program, answers, lost, rounds, sent_ns)
+                for number in range(len(self.workers)):
+                    if serial := self._send(region, number):
+                        pending[number] = serial
+                self._collect(region, pending)
+            finally:
+                for number in pending:
+                    self.workers[number].drop()
+        return _history(self.program, self.answers, self.lost, self.rounds, sent_ns)
 
+    def _send(self, region: int, number: int) -> int:
+        """Send one lane's part; 0 where its worker is gone. A wait may take as long as a partner may hang."""
+        lane, worker = self.program.lanes[number], self.workers[number]
+        place = self.page.place(region, number, len(self.workers), self.step_deadline_s + 10.0)
+        wires = tuple(step.to_wire() for step in lane.steps)
+        arguments = (tuple(place), f"{worker.root}/{self.base}", self.program.directories, self.rounds, wires)
+        try:
+            return worker.begin("rounds", arguments, self.step_deadline_s)
+        except WorkerLost as loss:
+            self._lose(region, number, loss.reason)
+            return 0
 
-def _late(page: Page, region: int, incident: Callable[[str], None]) -> None:
-    """The whole job takes too long: what it has by now comes home."""
-    page.abort(region)
-    incident("rounds were ended early: their deadline passed")
+    def _collect(self, region: int, pending: dict[int, int]) -> None:
+        """Take the answers as they come; end the waits of the others when a lane is lost or time is up."""
+        end, late = time.monotonic() + self.deadline_s, False
+        while pending:
+            for number in tuple(pending):
+                if self._take(region, number, pending[number]):
+                    del pending[number]
+            if pending and not late and time.monotonic() > end:
+                late = True
+                self.page.abort(region)
+                self.incident("rounds were ended early: their deadline passed")
+            if time.monotonic() > end + GRACE_S + self.step_deadline_s:
+                for number in tuple(pending):
+                    self._lose(region, number, self.workers[number].give_up(self.deadline_s).reason)
+                    del pending[number]
+
+    def _take(self, region: int, number: int, serial: int) -> bool:
+        """Whether a lane has answered or is lost."""
+        try:
+            self.answers[number] = self.workers[number].poll(serial, _SLICE_S)
+        except TimeoutError:
+            return False
+        except WorkerLost as loss:
+            if loss.report is not None:
+                self.answers[number] = loss.report
+            self._lose(region, number, loss.reason + _hung_step(self.program.lanes[number], loss.report))
+        except WorkerError as error:
+            self._lose(region, number, f"{self.workers[number]} could not run its rounds: {error}")
+        return True
+
+    def _lose(self, region: int, number: int, reason: str) -> None:
+        self.lost[number] = reason
+        self.page.abort(region)
+        self.incident(reason)
 
 
 def _hung_step(lane: Lane, report: Answer | None) -> str:
@@ -75,38 +112,14 @@ def _hung_step(lane: Lane, report: Answer | None) -> str:
     return f", at {lane.steps[step]} of round {number}"
 
 
-def _send(
-    page: Page,
-    region: int,
-    program: Program,
-    lane: Lane,
-    number: int,
-    worker: Worker,
-    base: str,
-    rounds: int,
-    step_deadline_s: float,
-    lost: dict[int, str],
-) -> int:
-    """Send one lane's part; 0 where its worker is gone already. A wait may take as long as a partner may hang."""
-    place = page.place(region, number, len(program.lanes), step_deadline_s + 10.0)
-    wires = tuple(step.to_wire() for step in lane.steps)
-    arguments = (tuple(place), f"{worker.root}/{base}", program.directories, rounds, wires)
-    try:
-        return worker.begin("rounds", arguments, step_deadline_s)
-    except WorkerLost as loss:
-        lost[number] = loss.reason
-        return 0
-
-
 def _history(
-    program: Program, answers: Sequence[Answer | None], lost: dict[int, str], rounds: int, sent_ns: int
+    program: Program, answers: dict[int, Answer], lost: dict[int, str], rounds: int, sent_ns: int
 ) -> RoundHistory:
     """All lanes with the same number of rounds: as many as any lane is known to have begun."""
-    known = [answer[0] for answer in answers if answer]
-    begun = max(known, default=0) if known else rounds
+    begun = max((answer[0] for answer in answers.values()), default=rounds)
     lanes = tuple(
-        _lane(len(lane.steps), answer, begun, sent_ns if number in lost else None)
-        for number, (lane, answer) in enumerate(zip(program.lanes, answers, strict=True))
+        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None)
+        for number, lane in enumerate(program.lanes)
     )
     return RoundHistory(program, lanes, tuple(0 for _ in lanes), lost)
 

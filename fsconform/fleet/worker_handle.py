@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -77,25 +76,39 @@ class Worker:
             raise
         return self._serial
 
-    def finish(self, serial: int, deadline_s: float, late: Callable[[], None] = lambda: None) -> Any:
+    def finish(self, serial: int, deadline_s: float) -> Any:
         """The answer to a request. Raises WorkerLost, WorkerError.
 
-        When the deadline passes `late` is called (to ask the job to stop), and a grace period later the process is
-        ended.
+        A worker that does not answer is ended a grace period after the deadline.
         """
         try:
-            try:
-                answer = self._answer(serial, deadline_s)
-            except TimeoutError:
-                late()
-                answer = self._answer(serial, GRACE_S)
-            return self._result(answer)
+            return self.poll(serial, deadline_s + GRACE_S)
         except TimeoutError:
-            self.kill()
-            self.lost = f"{self} did not answer within {deadline_s:g} s and was ended"
-            raise WorkerLost(self.lost, hung=True) from None
-        finally:
+            raise self.give_up(deadline_s) from None
+
+    def poll(self, serial: int, timeout_s: float) -> Any:
+        """The answer to a request, if it comes in time. Raises TimeoutError, WorkerLost, WorkerError."""
+        try:
+            answer = self._answer(serial, timeout_s)
+        except TimeoutError:
+            raise
+        except BaseException:
+            self.drop()
+            raise
+        self.drop()
+        return self._result(answer)
+
+    def drop(self) -> None:
+        """Nobody waits for the answer to the last request any more: it will be passed over."""
+        if self._busy.locked():
             self._busy.release()
+
+    def give_up(self, deadline_s: float) -> WorkerLost:
+        """End a worker that has not answered within its deadline."""
+        self.kill()
+        self.lost = f"{self} did not answer within {deadline_s:g} s and was ended"
+        self.drop()
+        return WorkerLost(self.lost, hung=True)
 
     def call(self, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
         """Call one function, which must end within `deadline_s`. Raises WorkerLost, WorkerError."""

@@ -31,7 +31,7 @@ def test_a_worker_that_cannot_die_is_abandoned_and_named(fleet: Fleet, root: str
             look = Lane("a", (Step("stat", f"{path}/base/0"),))
             start = time.monotonic()
             history = fleet.run_rounds(Program((Lane("b", ()), look)), [helper, worker], "b", 3, step_deadline_s=1.0)
-            assert time.monotonic() - start < 20
+            assert time.monotonic() - start < 9, "the partner of a hung worker is not left waiting"
             hung = history.rounds == 1 and history.lanes[1].errno.tolist() == [[HUNG]]
             assert hung or history.rounds == 0, "or it hung on its way into the round's directory"
             assert "hung in state" in history.lost[1]

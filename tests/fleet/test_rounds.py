@@ -158,3 +158,30 @@ def test_a_command_as_launcher(fleet: Fleet, root: str) -> None:
     pids = [worker.pid for worker in workers]
     fleet.stop()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+def test_an_interrupt_frees_all_workers(fleet: Fleet, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = hire(fleet, root)
+    lane = Lane("a", (Step("mkdir", "d"), LONG_SLEEP))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers[0], "poll", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.run_rounds(Program((lane, lane)), workers, "base", 5)
+    fleet.halt()
+    assert fleet.run_rounds(Program((RACE, RACE), ("sub",)), workers, "after", 3).lost == {}
+
+
+def test_whichever_lane_is_lost_the_others_are_told_at_once(fleet: Fleet, root: str) -> None:
+    workers = hire(fleet, root, "abc")
+    waiting = Lane("a", (Step("mkdir", "d"), Step("barrier")))
+    threading.Timer(0.5, os.kill, (workers[2].pid, signal.SIGKILL)).start()
+    start = time.monotonic()
+    sleeping = Lane("c", (LONG_SLEEP, Step("barrier")))
+    history = fleet.run_rounds(Program((waiting, Lane("b", (LONG_SLEEP, Step("barrier"))), sleeping)), workers, "x", 2)
+    assert time.monotonic() - start < 9
+    assert list(history.lost) == [2]
+    assert [lane.errno.tolist() for lane in history.lanes[:2]] == [[[0, NOT_RUN]], [[NOT_RUN, NOT_RUN]]]

@@ -24,7 +24,8 @@ SIGNALS = REGION_WORDS - FIRST_SIGNAL
 PRIMED, CHANGED, FAILED = SIGNALS - 1, SIGNALS - 2, SIGNALS - 3
 """Words of trials: how many are primed, how many are changed, the last one whose change failed."""
 _ROUND = 1 << 24
-_EAGER_NS = 20_000_000
+_EAGER_MEETING_NS, _EAGER_WAIT_NS = 20_000_000, 200_000
+"""How long to poll without naps: lanes must leave a meeting together; a wait only costs others the processor."""
 _NAP_S = 50e-6
 
 
@@ -104,7 +105,7 @@ class Meeting:
                 yield_processor()
                 polls += 1
                 if not polls & 31:
-                    self._check(start)
+                    self._check(start, _EAGER_MEETING_NS)
                     if self._crowded:
                         time.sleep(0)
 
@@ -126,7 +127,7 @@ class Meeting:
         while words[word] < wanted:
             if not idle():
                 os.sched_yield()
-                self._check(start)
+                self._check(start, _EAGER_WAIT_NS)
 
     def sleep(self, duration_ns: int) -> None:
         """Sleep in short pieces. Raises Aborted."""
@@ -154,12 +155,12 @@ class Meeting:
         if self.abandoned():
             raise Aborted("a partner was lost")
 
-    def _check(self, start: int) -> None:
+    def _check(self, start: int, eager_ns: int) -> None:
         """Between two polls: show that we live, stop if told so, stop eating the processor after a while."""
         beat()
         self.heed()
         waited = time.monotonic_ns() - start
         if waited > self._place.patience_s * 1e9:
             raise Aborted("partners did not come within {:g} s".format(self._place.patience_s))
-        if waited > _EAGER_NS:
+        if waited > eager_ns:
             time.sleep(_NAP_S)
