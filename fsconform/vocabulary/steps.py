@@ -43,6 +43,7 @@ KINDS: dict[str, Kind] = {
     "mknod": Kind("mutation", "0", "0"),  # regular file
     # data
     "write": Kind("mutation", "bytes written", "0"),  # one pwrite call on `fd`: `size` bytes of the block at `offset`
+    # (`arg`: length of the whole block where a versioned one is written in pieces)
     "write_held": Kind("mutation", "bytes written", "0"),  # the same on a descriptor opened in an earlier phase
     "fsync": Kind("mutation", "0", "0"),
     "fdatasync": Kind("mutation", "0", "0"),
@@ -99,7 +100,10 @@ class Step:
     key: str = ""
     """Block id, 64 hex digits: what the bytes must be (written, or verified); or the value of an attribute."""
     version: int = 0
-    """0: write-once content; >= 1: sequence number of a replaceable name's content (0 in a read: any version)."""
+    """0: write-once content; >= 1: version of a replaceable name's content, writer << 32 | sequence.
+
+    In a read of such a name: the version wanted (another whole one is EXACT, with the version found), or 0 with size 0:
+    any version."""
     size: int = 0
     """Length of the block, bytes (verified by content looks; 0 in a versioned read: taken from the page header)."""
     offset: int = 0
