@@ -67,6 +67,7 @@ def conduct(options: Options, progress: Progress) -> RunRecord:
     Raises CannotTestError for whatever cannot be tested; nothing is left behind then.
     """
     budget = parse_budget(options.budget)
+    options.refuse_deadline()
     candidate_rows(options)
     if options.profile:
         load_profile(options.profile)
@@ -153,7 +154,8 @@ class _Run:
         crew = self._crew(fleet, scouts, found, plan)
         janitor = Janitor(fleet, crew.scouts[found.directory.maker], found.directory.run_id)
         window = Window(
-            fleet, crew, plan, self.progress, janitor, self.budget.rounds, TARGETS[self.budget.tier], RESTED_S,
+            fleet, crew, plan, self.progress, janitor, found.directory.maker,
+            self.budget.rounds, TARGETS[self.budget.tier], RESTED_S,
             self._hunt(fleet, crew, found, profile, janitor) if self.options.search else None,
             self.budget.seconds, self.options.step_deadline_s,
         )  # fmt: skip

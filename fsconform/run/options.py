@@ -6,6 +6,10 @@ import secrets
 import shlex
 from dataclasses import dataclass, field
 
+from fsconform.vocabulary.errors import CannotTestError
+
+SHORTEST_DEADLINE_S, LONGEST_DEADLINE_S = 1.0, 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -19,6 +23,12 @@ class Options:
     cell_ids: tuple[str, ...] = ()
     search: bool = True
     step_deadline_s: float = 30.0
+
+    def refuse_deadline(self) -> None:
+        """Raises CannotTestError for a deadline of steps that would call every step hung, or none."""
+        if not SHORTEST_DEADLINE_S <= self.step_deadline_s <= LONGEST_DEADLINE_S:
+            between = f"seconds between {SHORTEST_DEADLINE_S:g} and {LONGEST_DEADLINE_S:g}"
+            raise CannotTestError(f"--step-deadline {self.step_deadline_s:g}: {between}")
 
     def command(self, *extra: str) -> str:
         """The line that repeats this run, for a shell."""

@@ -20,13 +20,15 @@ from fsconform.probes.experiment import Experiment
 from fsconform.probes.latency import observe as observe_trials
 from fsconform.run.crew import Crew
 from fsconform.run.janitor import Janitor
-from fsconform.run.plan import ROUNDS_DIRECTORY, Plan
+from fsconform.run.plan import ROUNDS_DIRECTORY, SEARCH_DIRECTORY, Plan
 from fsconform.run.progress import Progress
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.errors import CannotTestError, FsconformError
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.histories import LaneColumns, RoundHistory
 from fsconform.vocabulary.observations import Observation
+from fsconform.vocabulary.programs import Lane, Program
+from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import TrialResult
 
 MESSAGE_ROUNDS = 55
@@ -65,6 +67,8 @@ class Window:
     plan: Plan
     progress: Progress
     janitor: Janitor
+    maker: str
+    """Letter of a site that can write."""
     planned_rounds: int
     target: int
     rested_s: float
@@ -79,6 +83,7 @@ class Window:
         """Run the window to its end, or to Ctrl-C; what was measured by then is returned in either case."""
         pending: list[tuple[PendingTrials, Sequence[Cell]]] = []
         try:
+            self._make_room()
             pending = self._start_batches()
             self.opened = time.monotonic()
             self.closes = self.opened + self.plan.window_s
@@ -91,6 +96,12 @@ class Window:
         self._collect(pending)
         self.progress.done()
         return self.measured
+
+    def _make_room(self) -> None:
+        """Make the directories of rounds now: later it would change an ancestor of names that are waited for."""
+        program = Program((Lane(self.maker, (Step("stat", "."),)),))
+        for directory in (ROUNDS_DIRECTORY, SEARCH_DIRECTORY):
+            self.fleet.run_rounds(program, self.crew.lanes(program), f"{directory}/ready", 1)
 
     # ------------------------------------------------------------------ latency
 
