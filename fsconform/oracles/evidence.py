@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -70,6 +71,24 @@ class Evidence:
     def of_names(self, flat: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """A flat array of `once` as (R, N)."""
         return flat.reshape(self.shape)
+
+    def before(self, number: int, index: int) -> Iterator[int]:
+        """Mentions of the same name by the same site that had begun in a round before one of them ended."""
+        mention, end = self.plan.mentions[index], self.returned[number, index]
+        for other, earlier in enumerate(self.plan.mentions):
+            same = other != index and earlier.name == mention.name and earlier.site == mention.site
+            # The stamps of a watch are those of its last look: it is not told when it began.
+            began = self.codes[number, other] != Told.ABSENT
+            if same and began and (earlier.repeated or self.invoked[number, other] <= end):
+                yield other
+
+    def known_before(self, number: int, index: int) -> bool:
+        """Whether caches of the site of a look may hold what the name was before."""
+        found = (Told.DONE, Told.EEXIST)
+        return self.plan.mentions[index].repeated or any(
+            self.codes[number, other] in found or self.plan.mentions[other].repeated
+            for other in self.before(number, index)
+        )
 
 
 def gather(plan: Plan, history: RoundHistory) -> Evidence:

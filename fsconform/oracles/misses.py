@@ -125,20 +125,18 @@ def _publisher(evidence: Evidence, name: int, number: int) -> int:
 
 
 def _state(evidence: Evidence, index: int, number: int) -> str:
-    """`missed` where the same site had begun, before this look ended, anything on the name that did not find or make
-    it (its caches may hold the miss, a failed create looks the name up first), else `cold`."""
-    mention, end = evidence.plan.mentions[index], evidence.returned[number, index]
+    """`missed` where caches of the same site may hold a miss: it had begun, before this look ended, anything on the
+    name that did not find or make it, or that is making it just now (a create or rename looks its target up first)."""
+    mention, start = evidence.plan.mentions[index], evidence.invoked[number, index]
     if mention.repeated:
         return "missed"
-    for other, earlier in enumerate(evidence.plan.mentions):
-        if other == index or earlier.name != mention.name or earlier.site != mention.site:
-            continue
-        if earlier.repeated and evidence.codes[number, other] != Told.ABSENT:
-            return "missed"  # it is not told when a watch began to look
-        failed = evidence.codes[number, other] not in (Told.DONE, Told.ABSENT)
+    for other in evidence.before(number, index):
+        earlier = evidence.plan.mentions[other]
+        failed = evidence.codes[number, other] != Told.DONE
         if earlier.role is Role.LISTING:
-            failed = evidence.codes[number, other] == Told.DONE and evidence.kind[number, other] == OnceKind.NONE
-        if failed and evidence.invoked[number, other] <= end:
+            failed = not failed and evidence.kind[number, other] == OnceKind.NONE
+        making = earlier.role <= Role.MOVE and evidence.returned[number, other] >= start
+        if failed or making or earlier.repeated:
             return "missed"
     return "cold"
 

@@ -234,19 +234,27 @@ def _before(facts: _Facts, number: int, index: int) -> Iterator[int]:
     for other, earlier in enumerate(facts.mentions):
         same = other != index and earlier.name == mention.name and earlier.site == mention.site
         began = facts.codes[number, other] != Told.ABSENT
-        if same and began and facts.invoked[number, other] <= facts.returned[number, index]:
+        if same and began and (earlier.repeated or facts.invoked[number, other] <= facts.returned[number, index]):
             yield other
 
 
 def _knew(facts: _Facts, number: int, index: int) -> bool:
-    return any(facts.codes[number, other] in (Told.DONE, Told.EEXIST, Told.NOT_EMPTY)
-               for other in _before(facts, number, index))  # fmt: skip
+    """Whether caches of the site of a look may hold the name."""
+    found = (Told.DONE, Told.EEXIST, Told.NOT_EMPTY)
+    return facts.mentions[index].repeated or any(
+        facts.codes[number, other] in found or facts.mentions[other].repeated for other in _before(facts, number, index)
+    )
 
 
 def _missed(facts: _Facts, number: int, index: int) -> bool:
-    """A removal leaves a miss behind, too."""
-    return any(
-        facts.codes[number, other] != Told.DONE or facts.mentions[other].role in (Role.REMOVE, Role.LISTING)
+    """Whether caches of the site of a look may hold a miss: a removal leaves one behind, and so does what looks up a
+    name that it is making just now."""
+    start = facts.invoked[number, index]
+    return facts.mentions[index].repeated or any(
+        facts.codes[number, other] != Told.DONE
+        or facts.mentions[other].role in (Role.REMOVE, Role.LISTING)
+        or facts.mentions[other].repeated
+        or (facts.mentions[other].role <= Role.MOVE and facts.returned[number, other] >= start)
         for other in _before(facts, number, index)
     )
 

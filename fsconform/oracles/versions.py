@@ -112,11 +112,6 @@ def _group(evidence: Evidence, judged: _Reads, number: int, place: int) -> tuple
         maker for maker in judged.makers
         if evidence.returned[number, maker] == since and evidence.kind[number, maker] in _EFFECTIVE
     )  # fmt: skip
-    made, mention = evidence.plan.mentions[maker], evidence.plan.mentions[index]
-    known = any(
-        other != index and earlier.name == mention.name and earlier.site == mention.site
-        and evidence.codes[number, other] in (Told.DONE, Told.EEXIST)
-        and evidence.invoked[number, other] <= evidence.returned[number, index]
-        for other, earlier in enumerate(evidence.plan.mentions)
-    )  # fmt: skip
+    made = evidence.plan.mentions[maker]
+    known = evidence.known_before(number, index)
     return "stale-version", "known" if known else "cold", made.kind, made.site

@@ -9,7 +9,6 @@ import numpy as np
 
 from fsconform.oracles.anomalies import Anomaly
 from fsconform.oracles.evidence import Evidence
-from fsconform.oracles.mentions import Mention
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Bools, Told
 from fsconform.vocabulary.blocks import Content
@@ -55,21 +54,11 @@ def _broken_look(evidence: Evidence, name: int, index: int, bad: Bools, content:
 
 
 def _broken_property(evidence: Evidence, name: int, index: int, number: int, content: int) -> str:
-    plan, mention = evidence.plan, evidence.plan.mentions[index]
+    plan = evidence.plan
     in_place = evidence.complete[number, name] > -INF
-    if in_place and content == Content.SHORT and _knew(evidence, mention, index, number):
+    if in_place and content == Content.SHORT and evidence.known_before(number, index):
         return "size.grow"
     for made, look in zip(*plan.after_eexist, strict=True):
         if look == index and evidence.kind[number, made] == OnceKind.LOSE and not in_place:
             return "exclusive.loser-sees"
     return "atomic.content" if plan.replaced[name] else "content.complete"
-
-
-def _knew(evidence: Evidence, mention: Mention, index: int, number: int) -> bool:
-    """Whether the same site may hold attributes of the file from before its close."""
-    end = evidence.returned[number, index]
-    return any(
-        earlier.name == mention.name and earlier.site == mention.site and other != index
-        and evidence.codes[number, other] in (Told.DONE, Told.EEXIST) and evidence.invoked[number, other] <= end
-        for other, earlier in enumerate(evidence.plan.mentions)
-    )  # fmt: skip
