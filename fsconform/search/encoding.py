@@ -8,6 +8,7 @@ Byte 0, the header h:
     h >= 224: watches are watches; below, a watch is a single open (a watch costs 12 ms a round: it has its own budget)
 Every further byte b, one move:
     act     = ACTS[b % 16]       worker = b // 16 % 4 % workers  name = b // 64 % names
+Acts 11-15 are done by all workers, whatever b says of one: they meet on one name, which is where races are.
 `meet` ends the phase of all workers: they start the next one together. Workers start every round together.
 A string shorter than header and one move is padded with zero bytes: worker 0 stats name 0.
 """
@@ -26,10 +27,12 @@ SHORTEST, LONGEST = 6, 18
 _WATCHFUL = 224
 _MEET = None
 ACTS: tuple[Act | None, ...] = (
-    Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK, Act.LIST, _MEET, Act.WATCH,
-    Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK, Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL,
+    Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK, Act.LIST, _MEET, Act.WATCH, Act.OPEN, Act.PUBLISH, Act.EXCL,
+    Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK,
 )  # fmt: skip
-"""Act of `b % 16`; None is `meet`. Each act first at its simplest place, then again for its weight."""
+"""Act of `b % 16`; None is `meet`."""
+_TOGETHER = 11
+"""From here on an act is done by all workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +66,10 @@ def decode_draft(data: bytes, ground: Ground) -> Draft:
         if act is _MEET:
             phases.append([[] for _ in sites])
             continue
-        worker = byte // 16 % 4 % workers
-        move = Move(_permitted(act, sites[worker] in ground.read_only, header >= _WATCHFUL), byte // 64 % names)
-        phases[-1][worker].append(move)
+        one = byte // 16 % 4 % workers
+        for worker in range(workers) if byte % 16 >= _TOGETHER else (one,):
+            permitted = _permitted(act, sites[worker] in ground.read_only, header >= _WATCHFUL)
+            phases[-1][worker].append(Move(permitted, byte // 64 % names))
     return Draft(sites, _without_idle_phases(phases))
 
 

@@ -64,6 +64,8 @@ def test_small_bytes_are_simple() -> None:
 
 def test_the_table_of_the_documentation() -> None:
     draft = decode_draft(bytes([1, 2, 16 + 3, 6, 32 + 1, 64 + 7]), Ground(("a", "b")))
+    together = decode_draft(bytes([1, 16 + 14]), Ground(("a", "b")))
+    assert together.phases == (((Move(Act.EXCL, 0),),) * 3,)
     assert draft == Draft(
         ("a", "b", "a"),
         (((Move(Act.PUBLISH, 0),), (Move(Act.EXCL, 0),), ()), ((Move(Act.OPEN, 1),), (), (Move(Act.OPEN, 0),))),
