@@ -102,5 +102,6 @@ def standard_operations(store: Store) -> Operations:
         list_names=listings.names, rewind=listings.rewind, sync_directory=listings.sync, set_lock=locks.set,
         test_lock=locks.test, interrupt=locks.interrupt,
     )  # fmt: skip
+    data.bind(lambda call, handle, offset, piece, flags: table.write(call, handle, offset, piece, flags))
     listings.bind(lambda call, handle: table.list_names(call, handle))
     return table
