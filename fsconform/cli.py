@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from fsconform import __version__
 from fsconform.vocabulary.errors import FsconformError
 from fsconform.vocabulary.verdicts import EXIT_CANNOT_TEST, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_KEPT, EXIT_WORDS
+from fsconform.workload_command import workload as workload_command
 
 app = typer.Typer(
     name="fsconform",
@@ -125,6 +127,14 @@ def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]
 
     _enter_namespace_for_labs(sites)
     print_examination(examine(sites))
+
+
+@app.command(name="workload")
+@functools.wraps(workload_command)
+def workload(*arguments: Any, **options: Any) -> None:
+    """See `workload_command`."""
+    _enter_namespace_for_labs(options["sites"])
+    workload_command(*arguments, **options)
 
 
 @app.command()

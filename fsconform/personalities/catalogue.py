@@ -26,6 +26,8 @@ class Personality:
     """How a block gets its name, as an axis value."""
     observer: str = "stat"
     """How it looks a block up, as an axis value."""
+    seeded: bool = False
+    """Whether all instances draw equal suffixes by its design."""
     needs: tuple[str, ...] = ()
     """Other personalities whose modules it imports."""
 
@@ -49,7 +51,7 @@ _CATALOGUE = (
     Personality("in-place", "Mooncake file-per-key (no temporary name)", "in-place", publish="create"),
     Personality("link-publish", "git loose objects (link and unlink)", "link-publish", publish="link"),
     Personality("colliding-tmp", "vLLM's sequence with equal suffixes everywhere", "colliding-tmp",
-                observer="access", needs=("vllm-c",)),
+                observer="access", seeded=True, needs=("vllm-c",)),
     Personality("lock-then-fill", "Hugging Face hub cache (flock, move, symlink)", "lock-then-fill"),
 )  # fmt: skip
 PERSONALITIES: dict[str, Personality] = {entry.name: entry for entry in _CATALOGUE}

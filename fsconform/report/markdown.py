@@ -24,7 +24,7 @@ from fsconform.report.verdict_text import (
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
 
-_MODEL_LINE = "\n*Measured on a model, not on the filesystem that it models (see the top).*\n"
+MODEL_LINE = "\n*Measured on a model, not on the filesystem that it models (see the top).*\n"
 """Stands at every table of a model."""
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -39,7 +39,7 @@ def markdown_report(record: RunRecord) -> str:
     """The text of report.md."""
     results = record.cells
     shots, accusations = shot_rows(results), accusations_of(record)
-    return _template().render(
+    return template("report.md.j2").render(
         record=record, sentence=sentence(record), meaning=verdict_meaning(record), status=status_line(record),
         families=families_of(record), verdicts=WORST_FIRST, accusations=accusations,
         heads=first_titles(accusations),
@@ -47,12 +47,13 @@ def markdown_report(record: RunRecord) -> str:
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
         search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
         near_misses=near_misses(record), again=repeat_command(record), topology_words=TOPOLOGY_WORDS,
-        model_line=Ready(_MODEL_LINE if record.model_note else ""),
+        model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """One of our templates, by its file name."""
     # Every expression is escaped unless a filter has made it Ready: nothing can be forgotten.
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), finalize=_escaped, undefined=StrictUndefined, trim_blocks=True,
@@ -65,7 +66,7 @@ def _template() -> Template:
         "bytes": bytes_text,
         "outcomes": outcomes_text,
     }
-    return environment.get_template("report.md.j2")
+    return environment.get_template(name)
 
 
 def _escaped(value: Any) -> Any:

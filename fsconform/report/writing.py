@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,9 +22,14 @@ def write_report(record: RunRecord, directory: Path, tell: Tell | None = None) -
     Each file appears whole or not at all (temporary file, then rename). What could not be written is told, one line
     each, to `tell` (standard error where None); nothing is raised. Returns the paths that were written.
     """
+    return write_files(_files(record), directory, tell)
+
+
+def write_files(files: Iterable[tuple[str, Render]], directory: Path, tell: Tell | None = None) -> tuple[Path, ...]:
+    """Write files by name, each whole or not at all, as `write_report` does. Returns the paths that were written."""
     told = tell or _tell_on_stderr
     written = []
-    for name, render in _files(record):
+    for name, render in files:
         path = directory / name
         try:
             _replace_file(path, render())
@@ -40,7 +45,15 @@ def report_directory(record: RunRecord, parent: Path) -> Path:
 
     Never raises: where it cannot be made, `write_report` will say so, and the verdict is not lost.
     """
-    name = run_directory_name(record)
+    return _fresh_directory(run_directory_name(record), parent)
+
+
+def directory_named(started: str, word: str, parent: Path) -> Path:
+    """The same as `<parent>/<UTC time>-<word>`."""
+    return _fresh_directory(f"{_compact_time(started)}-{word}", parent)
+
+
+def _fresh_directory(name: str, parent: Path) -> Path:
     for number in range(1, 1000):
         path = parent / (name if number == 1 else f"{name}-{number}")
         try:

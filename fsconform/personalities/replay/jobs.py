@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Callable, Sequence
+from typing import Callable, Optional, Sequence
 
 from fsconform.personalities.replay.tape import NO_BLOCK, Tape
 
@@ -55,16 +55,19 @@ class Job:
         self._left = 0
         self._lock = threading.Lock()
 
-    def tasks(self, mode: str, threads: int) -> "list[Callable[[Tape], None]]":
+    def tasks(
+        self, mode: str, threads: int, reserve: "Callable[[], Optional[int]]" = lambda: None
+    ) -> "list[Callable[[Tape], None]]":
         """One task (`job`), one per block (`block`), or the blocks split evenly over the threads (`split`)."""
         count = {"job": 1, "block": len(self.blocks), "split": min(threads, len(self.blocks))}[mode]
         size = -(-len(self.blocks) // max(count, 1))
         parts = [self.blocks[start : start + size] for start in range(0, len(self.blocks), size)]
         self._left = len(parts)
-        return [self._task(part) for part in parts]
+        return [self._task(part, reserve()) for part in parts]
 
-    def _task(self, blocks: "Sequence[int]") -> "Callable[[Tape], None]":
+    def _task(self, blocks: "Sequence[int]", reserved: "Optional[int]") -> "Callable[[Tape], None]":
         def perform(tape: Tape) -> None:
+            tape.reserved = reserved
             try:
                 for block in blocks:
                     tape.block = block

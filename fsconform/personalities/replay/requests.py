@@ -75,8 +75,13 @@ def _scheduler() -> Scheduler:
 
 @function("replay open")
 def open_instance(values: "dict[str, Any]", filled: bool) -> "list[str]":
-    """Make an instance, its buffers filled with its blocks or cleared; the names of its blocks."""
+    """Make an instance, its buffers filled with its blocks or cleared; the names of its blocks.
+
+    Instance A also makes the shared root, which an administrator has made before any engine starts.
+    """
     close_instance()
+    if values["letter"] == "A":
+        os.makedirs(values["root"], exist_ok=True)
     tier = Tier(Settings.from_wire(values))
     if filled:
         tier.fill()
@@ -84,6 +89,22 @@ def open_instance(values: "dict[str, Any]", filled: bool) -> "list[str]":
         tier.clear()
     Stage.scheduler = Scheduler(tier)
     return [digest.hex() for digest in tier.digests]
+
+
+@function("replay fill")
+def fill(filled: bool) -> None:
+    """The buffers filled with the blocks they are for, or cleared."""
+    tier = _scheduler().tier
+    if filled:
+        tier.fill()
+    else:
+        tier.clear()
+
+
+@function("replay numbers")
+def numbers() -> "dict[str, int]":
+    """The counters as they are now."""
+    return dict(_scheduler().tier.counters.numbers)
 
 
 @function("replay close")

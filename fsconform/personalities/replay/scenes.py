@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 from fsconform.personalities.replay import contents, names
 from fsconform.personalities.replay.tape import NO_BLOCK
@@ -27,10 +27,14 @@ def make_directories(tier: Tier) -> None:
         files.make_parents(path)
 
 
-def request(tier: Tier, promote: bool) -> "list[int]":
-    """One request: a single-shot look-up and, where wanted, the promotion of its hits. The hits."""
+def request(tier: Tier, promotion: "Optional[int]") -> "list[int]":
+    """One request: a single-shot look-up and the promotion of its hits, which is phase `promotion` (None: without).
+
+    Returns the hits.
+    """
     hits = tier.look_up()
-    if promote:
+    if promotion is not None:
+        tier.trace.phase = promotion
         tier.promote(hits)
     return hits
 

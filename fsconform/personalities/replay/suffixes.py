@@ -22,10 +22,17 @@ class Suffixes:
         with self._lock:
             return self._random.randint(0, LARGEST)
 
-    def of(self, thread: str) -> int:
-        """The number of a thread, drawn at its first store."""
+    def reserve(self) -> "Optional[int]":
+        """A number for the thread that will take a task, drawn in the order of the tasks; None where they are random.
+
+        So two instances with equal seeds give equal numbers to equal tasks, however their threads are scheduled.
+        """
+        return None if isinstance(self._random, random.SystemRandom) else self.draw()
+
+    def of(self, thread: str, reserved: "Optional[int]") -> int:
+        """The number of a thread: what is reserved for its first task, else drawn then."""
         if thread not in self._by_thread:
-            self._by_thread[thread] = self.draw()
+            self._by_thread[thread] = self.draw() if reserved is None else reserved
         return self._by_thread[thread]
 
     def drawn(self) -> "dict[str, int]":

@@ -68,6 +68,8 @@ class Tape:
     def __init__(self, trace: Trace, thread: str) -> None:
         self.thread = thread
         self.block = NO_BLOCK
+        self.reserved: "int | None" = None
+        """The suffix that was drawn for the task in hand."""
         self.running: "tuple[int, str, str, int] | None" = None
         """The call that has not returned yet: invoked, step, path, block."""
         self._trace = trace

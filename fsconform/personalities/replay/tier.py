@@ -232,7 +232,8 @@ class Tier:
                 self.counters.add("short_writes")
 
     def _submit(self, kind: int, job: Job) -> None:
-        for task in job.tasks(self.settings.tasks, self.settings.readers):
+        reserve = self.suffixes.reserve if kind == STORE else lambda: None
+        for task in job.tasks(self.settings.tasks, self.settings.readers, reserve):
             self._pool.submit(kind, task)
 
     def _log(self, job: Job) -> None:
@@ -246,7 +247,7 @@ class Tier:
 
     def store_block(self, tape: Tape, block: int) -> int:
         """Store one block; bytes written."""
-        suffix = self.suffixes.of(tape.thread)
+        suffix = self.suffixes.of(tape.thread, tape.reserved)
         return self.protocol.store(self.files(tape), self.paths[block], self.buffer(block), suffix)
 
     def _load(self, tape: Tape, block: int) -> int:

@@ -1,0 +1,1 @@
+"""Whose fault it was, by kind of call: pure functions from recorded events and promises to findings."""

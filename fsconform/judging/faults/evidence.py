@@ -1,0 +1,99 @@
+"""Looking things up in the events of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fsconform.judging.judgement import slack_s
+from fsconform.vocabulary.cells import Cell, make_cell
+from fsconform.vocabulary.promises import Promise, Strength
+from fsconform.vocabulary.workloads import Box, Episode, Event, InstanceReport
+
+PromiseOf = Callable[[Cell], Promise]
+PUBLISHES = ("rename", "link", "open-final")
+"""Steps that give a block its name."""
+MOST_EVENTS = 12
+
+
+class Scene:
+    """One episode with its events indexed by path, and what the filesystem promises."""
+
+    def __init__(self, episode: Episode, promise_of: PromiseOf) -> None:
+        self.episode = episode
+        self.setup = episode.setup
+        self.promise_of = promise_of
+        self.by_path: dict[str, list[Event]] = {}
+        for event in episode.events():
+            self.by_path.setdefault(event.path, []).append(event)
+
+    def at(self, path: str, *steps: str) -> list[Event]:
+        """The events on a path, in order, of these steps (all where none is named)."""
+        return [event for event in self.by_path.get(path, ()) if not steps or event.step in steps]
+
+    def direction(self, actor: str, observer: str) -> str:
+        """`a-b` for two instances; the observer's own site twice where there is no actor."""
+        sites = {report.letter: report.site for report in self.episode.instances}
+        return f"{sites.get(actor, sites[observer])}-{sites[observer]}"
+
+    def promise(self, property_id: str, direction: str, **axes: str) -> Promise:
+        """What is promised of one cell."""
+        return self.promise_of(make_cell(property_id, direction, **axes))
+
+    def published(self, path: str, before: int | None = None) -> Event | None:
+        """The first successful event that gave a path its name (that returned before a moment, ns)."""
+        done = [e for e in self.at(path, *PUBLISHES) if not e.errno and (before is None or e.returned < before)]
+        return done[0] if done else None
+
+    def whole_since(self, path: str) -> int | None:
+        """When the first publisher of a path had finished with it: its name given and its contents closed, ns."""
+        publish = self.published(path)
+        if publish is None:
+            return None
+        closes = [e.returned for e in self.of_thread(publish) if e.step == "close" and e.returned > publish.invoked
+                  and e.block == publish.block]  # fmt: skip
+        return max(publish.returned, min(closes, default=0) if self._closes_late(publish) else 0)
+
+    def _closes_late(self, publish: Event) -> bool:
+        """Whether the store closes the file after it has its name: no close between its opening and the publish."""
+        before = [e for e in self.of_thread(publish) if e.block == publish.block and e.invoked < publish.invoked]
+        steps = [event.step for event in before if event.step in ("open-temp", "close")]
+        return not steps or steps[-1] != "close"
+
+    def of_thread(self, event: Event) -> list[Event]:
+        """All events of the thread of one, in order."""
+        reports = [report for report in self.episode.instances if report.letter == event.instance]
+        found = [e for report in reports for e in report.events if e.thread == event.thread]
+        return sorted(found, key=lambda e: e.invoked)
+
+    def last_of(self, report: InstanceReport, phase: int, block: int, step: str) -> Event | None:
+        """The last event of one instance on a block, by phase and step."""
+        found = [e for e in report.events if (e.phase, e.block, e.step) == (phase, block, step)]
+        return max(found, key=lambda e: e.invoked, default=None)
+
+
+def few(events: Iterable[Event | None]) -> tuple[Event, ...]:
+    """The events that are there, in order, each once, not too many."""
+    found = list(dict.fromkeys(event for event in events if event is not None))
+    return tuple(sorted(found, key=lambda event: event.invoked))[:MOST_EVENTS]
+
+
+def stale_box(promise: Promise, late_ns: int, longest_look_ns: int) -> Box | None:
+    """Where a look belongs that missed what was published `late_ns` before it began (0 or less: concurrent, None)."""
+    if late_ns <= 0:
+        return None
+    if promise.strength in (Strength.GUARANTEED, Strength.OPTIONAL):
+        return Box.BROKE
+    if promise.strength is Strength.WITHIN:
+        limit = promise.bound_s + slack_s(promise, longest_look_ns)
+        return Box.BROKE if late_ns > limit * 1e9 else Box.WITHIN
+    return Box.WITHIN
+
+
+def promised_box(promise: Promise) -> Box:
+    """Where something belongs that a property excludes."""
+    return Box.BROKE if promise.strength in (Strength.GUARANTEED, Strength.OPTIONAL) else Box.WITHIN
+
+
+def told(promise: Promise) -> str:
+    """The promise with its source, for a sentence."""
+    return f"{promise} ({promise.source})"

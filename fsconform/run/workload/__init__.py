@@ -1,0 +1,1 @@
+"""Replaying the file patterns of real engines over sites, and judging what came of it."""

@@ -1,0 +1,180 @@
+"""A workload from the options to the record: sites, survey, episodes, clean-up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from fsconform import __version__
+from fsconform.fleet.fleet import Fleet, Worker
+from fsconform.fleet.launch import Launch
+from fsconform.judging.attribution import judge_episode
+from fsconform.judging.profiles import Profile, choose_profile, load_profile
+from fsconform.personalities.catalogue import personality
+from fsconform.run import refusals
+from fsconform.run.directory import new_run_id, remove, remove_locally
+from fsconform.run.doctor import bound_lines
+from fsconform.run.interrupts import one_interrupt
+from fsconform.run.labs import count_mounts, mounted, parse_sites
+from fsconform.run.preflight import first_contact, longest_wait_s, survey
+from fsconform.run.progress import Progress
+from fsconform.run.second_clients import second_client
+from fsconform.run.surveys import Survey
+from fsconform.run.workload import variants
+from fsconform.run.workload.options import WorkloadOptions
+from fsconform.run.workload.parties import Party
+from fsconform.run.workload.stage import NotPlayable, Stage
+from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.errors import CannotTestError
+from fsconform.vocabulary.promises import Promise
+from fsconform.vocabulary.sites import LETTERS, SiteSpec
+from fsconform.vocabulary.workload_records import WorkloadRecord
+from fsconform.vocabulary.workloads import Episode, EpisodeResult, Setup
+
+MOST_SITES = 3
+ONE_CLIENT = "one client, visibility between clients not tested"
+POLL_LIMIT_S = 120.0
+
+
+def conduct_workload(options: WorkloadOptions, progress: Progress) -> WorkloadRecord:
+    """Replay and judge. Ctrl-C gives the record of the episodes that were finished by then.
+
+    Raises CannotTestError for whatever cannot be tested; nothing is left behind then.
+    """
+    specs = parse_sites(options.sites)
+    if count_mounts(specs) > MOST_SITES:
+        raise CannotTestError(f"{count_mounts(specs)} sites; a workload has at most {MOST_SITES}: A, B and C")
+    if options.profile:
+        load_profile(options.profile)
+    with one_interrupt(), mounted(specs) as found:
+        return _Replay(options, first_contact(found), progress).perform()
+
+
+@dataclass(slots=True)
+class _Replay:
+    """The state of a workload between survey and record."""
+
+    options: WorkloadOptions
+    specs: Sequence[SiteSpec]
+    progress: Progress
+    results: list[EpisodeResult] = field(default_factory=list)
+    interrupted: bool = False
+
+    def perform(self) -> WorkloadRecord:
+        started, began = datetime.now(UTC), time.monotonic()
+        store = personality(self.options.personality)
+        with Fleet() as fleet:
+            launches = [Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)]
+            scouts = fleet.launch(launches)
+            asked = load_profile(self.options.profile) if self.options.profile else None
+            found = self._survey(fleet, scouts, asked)
+            by_letter = {worker.letter: worker for worker in scouts}
+            profile: Profile | None = None
+            try:
+                profile = choose_profile(self.options.profile, found.sites)
+                self._play_all(fleet, by_letter, found, profile)
+            except KeyboardInterrupt:
+                if profile is None:
+                    raise
+                self.interrupted = True
+            finally:
+                fleet.stop()
+                removal = remove(fleet, by_letter, found.sites, found.directory)
+            incidents = (*found.warnings, *fleet.incidents, *fleet.abandoned)
+        alone = profile.shared and found.one_client
+        modelled = any(s.spec.launcher == "lab" or s.mount.source.startswith("fsconform:") for s in found.sites)
+        return WorkloadRecord(
+            name=self.options.name, personality=store.name, title=store.title, run_id=found.directory.run_id,
+            version=__version__, started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            duration_s=time.monotonic() - began, profile=profile.name, profile_title=profile.title,
+            model_note=profile.model if modelled else "", sites=found.sites,
+            topologies={direction: kind.value for direction, kind in found.topologies.items()},
+            parts=_parts(found), results=tuple(self.results), command=self.options.command(),
+            bounds=bound_lines(profile, found.sites), interrupted=self.interrupted,
+            inconclusive=ONE_CLIENT if alone else "",
+            how_to=(profile.second_client or second_client(found.sites[0])) if alone else "",
+            left_behind=removal.left_behind, incidents=tuple(dict.fromkeys(incidents)), blind_spots=found.blind_spots,
+        )  # fmt: skip
+
+    def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:
+        run_id = new_run_id()
+        try:
+            return survey(fleet, scouts, self.specs, asked, self.progress, run_id)
+        except BaseException:  # as in run/conduct: Ctrl-C may come before the survey cares for its directory
+            for spec in self.specs:
+                if spec.launcher == "local":
+                    remove_locally(spec.path, run_id)
+            raise
+
+    def _play_all(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey, profile: Profile) -> None:
+        if self.options.variants != ("v9",):
+            refusals.refuse_full(found.sites, self.options.bytes_needed, 10 * self.options.blocks + 100)
+        parties = self._hire(fleet, found)
+
+        def promise_of(cell: Cell) -> Promise:
+            return profile.promise_among(cell, found.sites)
+
+        for number, (variant, reader) in enumerate(self._episodes()):
+            self.progress.phase(f"replaying {variant}, {reader}")
+            directory = f"workload.{number}"
+            stage = self._stage(fleet, found, profile, parties, directory, variant, reader)
+            self.results.append(self._played(stage, promise_of))
+            for party in parties.values():
+                if party.lost:
+                    party.revive()
+                else:
+                    party.close()
+            maker = found.directory.maker
+            fleet.call(scouts[maker], "remove_finished", found.directory.paths[maker], found.directory.run_id,
+                       directory, 60.0, deadline_s=70.0)  # fmt: skip
+
+    def _episodes(self) -> Iterator[tuple[str, str]]:
+        for variant in self.options.variants:
+            for reader in self.options.readers:
+                if reader == "clean" or variant in variants.WITH_READERS:
+                    yield variant, reader
+            if "clean" not in self.options.readers and variant not in variants.WITH_READERS:
+                yield variant, "clean"
+
+    def _played(self, stage: Stage, promise_of: variants.PromiseOf) -> EpisodeResult:
+        try:
+            episode = stage.play(variants.STORIES[stage.variant])
+        except NotPlayable as reason:
+            return EpisodeResult(_nothing(stage), (), (), (), str(reason))
+        return judge_episode(episode, promise_of)
+
+    def _hire(self, fleet: Fleet, found: Survey) -> dict[str, Party]:
+        modules = personality(self.options.personality).modules
+        by_letter = {site.letter: site for site in found.sites}
+        parts = _parts(found)
+        launches = [Launch(by_letter[letter].spec, letter, found.directory.paths[letter], modules=modules)
+                    for letter in parts.values()]  # fmt: skip
+        workers = fleet.launch(launches)
+        phase_s = self.options.deadline_s * 4 + 60.0
+        return {part: Party(fleet, worker, part, phase_s) for part, worker in zip(parts, workers, strict=True)}
+
+    def _stage(self, fleet: Fleet, found: Survey, profile: Profile, parties: Mapping[str, Party], directory: str,
+               variant: str, reader: str) -> Stage:  # fmt: skip
+        roots = {part: f"{found.directory.paths[letter]}/{directory}" for part, letter in _parts(found).items()}
+        wait_s = min(longest_wait_s(found.sites, profile) + 1.0, POLL_LIMIT_S)
+        return Stage(
+            fleet, self.options, personality(self.options.personality), parties, roots, variant, reader, wait_s,
+            tuple(site.path for site in found.sites), min(site.free_bytes for site in found.sites),
+        )  # fmt: skip
+
+
+def _parts(found: Survey) -> dict[str, str]:
+    """A at the first site, B at the second one, C at the third; where there are fewer: B at A's, C at A's."""
+    letters = [site.letter for site in found.sites]
+    return {"A": letters[0], "B": letters[1 % len(letters)], "C": letters[2] if len(letters) > 2 else letters[0]}
+
+
+def _nothing(stage: Stage) -> Episode:
+    options, store = stage.options, stage.personality
+    setup = Setup(
+        store.name, stage.variant, stage.reader, options.blocks, options.size, options.tokens, options.suffixes,
+        options.tasks, store.publish, store.observer, options.gauge_s,
+    )  # fmt: skip
+    return Episode(setup, ())

@@ -1,0 +1,178 @@
+"""Instances as the controller sees them: what each is told, what it reports, on one time axis."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsconform.fleet.fleet import Fleet, Worker, WorkerLost
+from fsconform.vocabulary.workloads import BlockOutcome, BlockRead, Event, InstanceReport, JobRecord
+
+FILL_S = 300.0
+"""How long making contents and checking them may take."""
+_PINGS = 15
+_DRIFT = 500e-6
+
+
+class PartyLost(Exception):  # noqa: N818 - the state of an instance
+    """The worker of an instance is gone; what it recorded is in its report."""
+
+
+@dataclass(slots=True)
+class Party:
+    """One instance at one site. `phase_s`: how long one scene may take in all."""
+
+    fleet: Fleet
+    worker: Worker
+    letter: str
+    phase_s: float
+    offset_ns: int = 0
+    """What to add to its stamps."""
+    error_ns: int = 0
+    reads: dict[int, BlockRead] = field(default_factory=dict)
+    request: dict[str, int] = field(default_factory=dict)
+    lost: str = ""
+    _last: Mapping[str, Any] | None = None
+    """The report that it gave as it was lost."""
+
+    def open(self, settings: Mapping[str, Any], filled: bool) -> None:
+        """Make the instance."""
+        self.reads, self.request, self.lost, self._last = {}, {}, "", None
+        self._call("replay open", dict(settings), filled, deadline_s=FILL_S)
+
+    def fill(self, filled: bool = True) -> None:
+        """Its buffers with the blocks they are for, or cleared."""
+        self._call("replay fill", filled, deadline_s=FILL_S)
+
+    def perform(self, phase: int, scene: str, *arguments: Any) -> Any:
+        """A scene from beginning to end. Raises PartyLost where a call hangs beyond its deadline."""
+        return self._call("replay perform", int(phase), scene, *arguments, deadline_s=self.phase_s)
+
+    def begin(self, phase: int, scene: str, *arguments: Any) -> None:
+        """Start a scene; `finish` waits for it."""
+        self._call("replay begin", int(phase), scene, *arguments)
+
+    def finish(self) -> Any:
+        """Wait for the scene that was begun."""
+        return self._call("replay finish", deadline_s=self.phase_s)
+
+    def contest(self, phase: int, place: tuple[Any, ...], side: int) -> None:
+        """Store in step with another instance."""
+        self._call("replay contest", int(phase), tuple(place), side, deadline_s=self.phase_s)
+
+    def hold(self, step: str, block: int) -> None:
+        """Hold the thread that comes to this call on this block."""
+        self._call("replay hold", step, block)
+
+    def await_hold(self, step: str, block: int, seconds: float = 30.0) -> bool:
+        """Wait until a thread is held there."""
+        return bool(self._call("replay await hold", step, block, seconds, deadline_s=seconds + 10.0))
+
+    def release(self) -> None:
+        """Let held threads go on."""
+        self._call("replay release")
+
+    def verify(self) -> None:
+        """Check what was loaded last; results are kept by block."""
+        for block, content, whose, length in self._call("replay verify", deadline_s=FILL_S):
+            self.reads[block] = BlockRead(block, content, whose, length)
+
+    def note_request(self) -> None:
+        """Keep the counters as they are after the first request."""
+        self.request = dict(self._call("replay numbers"))
+
+    def close(self) -> None:
+        """End the instance and give its memory back."""
+        if not self.lost:
+            self._call("replay close")
+
+    def set_clock(self) -> None:
+        """Where its clock stands against ours, by the fastest of some pings. Nothing to do on this host."""
+        if self.worker.launch.spec.launcher == "local":
+            return
+        best = 1 << 62
+        for _ in range(_PINGS):
+            sent = time.monotonic_ns()
+            there = self._call("replay clock")
+            delay = time.monotonic_ns() - sent
+            if delay < best:
+                best, self.offset_ns = delay, sent + delay // 2 - there
+        self.error_ns = best // 2
+
+    def drifted(self, seconds: float) -> int:
+        """Half-width of the clock error after some time, ns."""
+        return int(self.error_ns + seconds * _DRIFT * 1e9) if self.error_ns else 0
+
+    def kill(self) -> None:
+        """SIGKILL, as when a machine dies; what was recorded until now is kept."""
+        self._last = self._call("replay report", False)
+        self.worker.kill()
+        self.worker.lost = self.lost = "killed on purpose"
+
+    def revive(self) -> None:
+        """A new worker where it was killed or lost."""
+        self.worker = self.fleet.replace(self.worker)
+
+    def report(self) -> InstanceReport:
+        """Everything it recorded."""
+        told = self._last if self._last is not None else self._call("replay report", deadline_s=60.0)
+        return self._report(told)
+
+    def _call(self, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
+        try:
+            return self.fleet.call(self.worker, name, *arguments, deadline_s=deadline_s)
+        except WorkerLost as loss:
+            self.lost = loss.reason
+            self._last = loss.report if isinstance(loss.report, Mapping) else self._last
+            raise PartyLost(loss.reason) from loss
+
+    def _report(self, told: Mapping[str, Any]) -> InstanceReport:
+        counters = told["counters"]
+        return InstanceReport(
+            letter=self.letter, site=self.worker.letter, names=tuple(told["names"]), numbers=dict(counters["numbers"]),
+            times={name: tuple(values) for name, values in counters["times"].items()}, log=tuple(counters["log"]),
+            samples=self._rows(told["samples"]), changes=self._rows(told["changes"]), suffixes=dict(told["suffixes"]),
+            jobs=tuple(_job(job) for job in told["jobs"]), events=tuple(self._events(told["tapes"])),
+            reads=tuple(self.reads.values()), request=dict(self.request), direct=bool(told["direct"]), lost=self.lost,
+        )  # fmt: skip
+
+    def _rows(self, data: bytes) -> tuple[tuple[int, int, int], ...]:
+        numbers = _numbers(data)
+        return tuple((numbers[k] + self.offset_ns, numbers[k + 1], numbers[k + 2]) for k in range(0, len(numbers), 3))
+
+    def _events(self, tapes: Iterable[Any]) -> Iterable[Event]:
+        for thread, steps, paths, columns in tapes:
+            rows = zip(*map(_numbers, columns), strict=True)
+            for phase, block, step, path, invoked, returned, errno, value in rows:
+                back = returned if returned >= 1 << 62 else returned + self.offset_ns
+                yield Event(self.letter, thread, phase, block, steps[step], paths[path], invoked + self.offset_ns, back,
+                            errno, value)  # fmt: skip
+
+
+def without_report(party: Party) -> InstanceReport:
+    """An instance that was lost without a word."""
+    return InstanceReport(party.letter, party.worker.letter, (), {}, {}, (), (), (), {}, (), (), (), {}, False,
+                          party.lost or "lost")  # fmt: skip
+
+
+def _numbers(data: bytes) -> array[int]:
+    numbers = array("q")
+    numbers.frombytes(data)
+    return numbers
+
+
+def _job(told: Any) -> JobRecord:
+    phase, kind, number, blocks, failure, outcomes = told
+    return JobRecord(phase, kind, number, tuple(blocks), tuple(failure) if failure else None,
+                     tuple(BlockOutcome(*outcome) for outcome in outcomes))  # fmt: skip
+
+
+def together(*actions: Any) -> list[Any]:
+    """Call all at the same time; their results. Raises what the first of them raised."""
+    with ThreadPoolExecutor(len(actions)) as pool:
+        futures = [pool.submit(action) for action in actions]
+        return [future.result() for future in futures]

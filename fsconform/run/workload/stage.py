@@ -1,0 +1,120 @@
+"""The stage of one episode: its instances on a fresh tree, the clocks, the record that is made of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsconform.fleet.fleet import Fleet
+from fsconform.personalities.catalogue import Personality
+from fsconform.run.workload.options import WorkloadOptions
+from fsconform.run.workload.parties import Party, PartyLost, together, without_report
+from fsconform.vocabulary.errors import CannotTestError
+from fsconform.vocabulary.workloads import Episode, Phase, Setup
+
+SEEDED = 0
+"""vLLM's default seed."""
+
+
+class NotPlayable(Exception):  # noqa: N818 - an answer
+    """A variant that these sites cannot show, with the reason and what would."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """Instances A and B, and C where the episode has one."""
+
+    fleet: Fleet
+    options: WorkloadOptions
+    personality: Personality
+    parties: Mapping[str, Party]
+    roots: Mapping[str, str]
+    """Instance -> the shared root of this episode at its site."""
+    variant: str
+    reader: str
+    wait_s: float
+    """How long to keep looking for what a request missed: the longest bound that is promised, and slack."""
+    mounts: tuple[str, ...] = ()
+    """Paths of the sites."""
+    free_bytes: int = 0
+    """The least that is free at any site."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
+
+    def open(self, letter: str, filled: bool, **changes: Any) -> Party:
+        """Make an instance on the stage. `changes` of its settings."""
+        party = self.parties[letter]
+        options = self.options
+        suffix_seed = SEEDED if options.suffixes == "equal" or self.personality.seeded else None
+        settings = {
+            "root": self.roots[letter], "letter": letter, "protocol": self.personality.module,
+            "blocks": options.blocks, "size": options.size, "tokens": options.tokens,
+            "seed": options.seed_b if letter == "B" and options.seed_b else options.seed, "jobs": options.jobs,
+            "readers": options.read_threads, "writers": options.write_threads, "tick_s": options.tick_s,
+            "gauge_s": options.gauge_s, "tasks": options.tasks, "io": options.io, "slots": options.slots,
+            "suffix_seed": suffix_seed, "faithful": options.faithful, "deadline_s": options.deadline_s,
+        }  # fmt: skip
+        party.open({**settings, **changes}, filled)
+        party.set_clock()
+        if letter not in self.opened:
+            self.opened.append(letter)
+        return party
+
+    def start(self, *letters: str) -> None:
+        """Phase 0 at these instances, at the same time."""
+        actions = [lambda party=self.parties[letter]: party.perform(Phase.START, "start") for letter in letters]
+        together(*actions)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Keep how long something took."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = time.monotonic() - start
+
+    def play(self, story: Callable[[Stage], None]) -> Episode:
+        """Perform a story and collect what was recorded, also where an instance was lost on the way."""
+        start = time.monotonic()
+        with suppress(PartyLost):
+            story(self)
+        return self._episode(time.monotonic() - start)
+
+    def _episode(self, seconds: float) -> Episode:
+        reports, files, errors = [], self.facts.pop("files", None), []
+        for letter in self.opened:
+            party = self.parties[letter]
+            try:
+                reports.append(party.report())
+            except PartyLost:
+                reports.append(without_report(party))
+            errors.append(party.drifted(seconds))
+        setup = Setup(
+            personality=self.personality.name, variant=self.variant, reader=self.reader, blocks=self.options.blocks,
+            size=self.options.size, tokens=self.options.tokens,
+            suffixes="equal" if self.variant == "v2" or self.personality.seeded else self.options.suffixes,
+            tasks=self.options.tasks, publish=self.personality.publish, observer=self.personality.observer,
+            gauge_s=self.options.gauge_s, error_ns=max(errors, default=0),
+        )  # fmt: skip
+        earlier = self.facts.pop("earlier", ())
+        return Episode(setup, (*earlier, *reports), tuple(map(tuple, files or ())), self.facts, self.seconds)
+
+    def list_files(self) -> None:
+        """What is there in the end, as the first instance that lives sees it."""
+        for letter in self.opened:
+            if not self.parties[letter].lost:
+                self.facts["files"] = self.parties[letter].perform(Phase.END, "listing")
+                return
+
+    def shares_page(self) -> bool:
+        """Whether A and B can meet in shared memory (one host)."""
+        try:
+            with self.fleet.meeting([self.parties["A"].worker, self.parties["B"].worker]):
+                return True
+        except CannotTestError:
+            return False
