@@ -56,7 +56,8 @@ soak: $(DEV) ## 20 quick runs each on ext4 and tmpfs: none violated, none inconc
 	$(BIN)/python -m bench.soak
 
 lab-deps: ## install what the labs need (Debian; needs root)
-	apt-get install --yes --no-install-recommends fuse3 util-linux
+	apt-get install --yes --no-install-recommends fuse3 util-linux e2fsprogs \
+	    user-mode-linux nfs-kernel-server nfs-common iproute2
 
 clean: ## remove what was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -20,7 +20,13 @@ def _missing(item: pytest.Item) -> str:
         return "needs a usable /dev/fuse"
     if item.get_closest_marker("root") and os.geteuid() != 0:
         return "needs root"
-    return ""
+    return _uml_obstacle() if item.get_closest_marker("uml") else ""
+
+
+def _uml_obstacle() -> str:
+    from fsconform.lab.nfs.requirements import obstacle
+
+    return obstacle(disk=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -38,7 +44,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Inside .ci/run a marked test that skips itself is a failure, too."""
     report = yield
-    marked = any(item.get_closest_marker(name) for name in ("fuse", "root"))
+    marked = any(item.get_closest_marker(name) for name in ("fuse", "root", "uml"))
     if INSIDE_CI and marked and report.skipped:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped inside .ci/run: {report.longrepr}"

@@ -28,7 +28,7 @@ APART_NS, IN_STEP_NS = 50_000_000, 5_000_000
 """An NFS client makes the verifier of an exclusive create of its kernel's ticks (10 ms) since boot and the caller's pid
 (Linux fs/nfs/nfs3proc.c, nfs3_proc_create; fs/nfs/nfs4proc.c, nfs4_opendata_alloc). Clients that booted at least
 APART_NS apart have different ones; such that booted within IN_STEP_NS share them at least half of the time."""
-_ATTEMPTS = 12
+_ATTEMPTS = 20
 Take = Callable[["Guest", int, int, bytes], None]
 
 
@@ -156,7 +156,7 @@ class Cluster:
             machine = Machine(config, directory, memory_directory(needed), cables)
         except OSError as error:
             raise CannotTestError(f"lab={self.spec.text}: guest {config.name} cannot be started: {error}") from None
-        guest = Guest(machine, Line(machine.line, lambda *frame: self._take(guest, *frame)))
+        guest = Guest(machine, Line(machine.line, directory, machine.alive, lambda *frame: self._take(guest, *frame)))
         self._guests.append(guest)
         return guest
 
@@ -199,9 +199,13 @@ class Cluster:
         offset = self._offset_ns(guest)
         self._call(guest, "set_clock", wall_minus_monotonic_ns=time.time_ns() - time.monotonic_ns() - offset)
 
+    def clocks_ns(self) -> list[int]:
+        """CLOCK_MONOTONIC of each client's kernel minus ours, in order."""
+        kernels = {client.guest.name: client.guest for client in self.clients}
+        return sorted(self._offset_ns(guest) for guest in kernels.values())
+
     def _verifiers_fit(self) -> bool:
-        offsets = sorted(self._offset_ns(guest) for guest in {c.guest.name: c.guest for c in self.clients}.values())
-        gaps = [later - earlier for earlier, later in itertools.pairwise(offsets)]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(self.clocks_ns())]
         return all(gap <= IN_STEP_NS if self.spec.collide else gap >= APART_NS for gap in gaps)
 
 

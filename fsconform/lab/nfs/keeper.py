@@ -28,6 +28,7 @@ from fsconform.lab.nfs.line import NUDGE_S, GuestError
 from fsconform.lab.nfs.spec import parse_nfs
 from fsconform.vocabulary.errors import CannotTestError
 
+_PORTION = 1 << 20
 _LONGEST_DIRECTORY = 60
 """The path of a Unix socket has at most 107 bytes (unix(7))."""
 
@@ -37,6 +38,7 @@ class Connection:
 
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PORTION)
         self.end = end
         self.request = b""
         """What has come before the end of the first line."""
@@ -111,7 +113,7 @@ class Keeper:
             elif descriptor in self._connections:
                 self._move(self._connections[descriptor], event)
         for guest in guests.values():
-            self._attempt(guest, guest.line.nudge)
+            self._attempt(guest, guest.line.tend)
         self._close_finished()
         return True
 
@@ -127,6 +129,7 @@ class Keeper:
             act(*arguments)
         except GuestError as error:
             self._gone.add(guest.name)
+            guest.machine.end()
             print("fsconform:", self._cluster.blame(guest, str(error)), file=sys.stderr, flush=True)
             for (name, _), connection in self._streams.items():
                 if name == guest.name:
@@ -139,7 +142,7 @@ class Keeper:
         if not connection.open:
             return
         try:
-            data = connection.end.recv(1 << 16)
+            data = connection.end.recv(_PORTION)
         except BlockingIOError:
             return
         except OSError:

@@ -8,6 +8,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from fsconform.lab.nfs import frames
@@ -26,9 +27,18 @@ class GuestError(Exception):
 class Line:
     """Frames to and from one guest. `take` gets every frame that belongs to a worker's stream."""
 
-    def __init__(self, end: socket.socket, take: Callable[[int, int, bytes], None]) -> None:
+    def __init__(
+        self,
+        end: socket.socket,
+        directory: Path,
+        alive: Callable[[], bool],
+        take: Callable[[int, int, bytes], None],
+    ) -> None:
+        """`directory`: the one that the guest sees as its own. `alive`: whether its kernel still runs."""
         end.setblocking(False)
         self.end = end
+        self._alive = alive
+        self._files = frames.Files(str(directory), "to-guest-")
         self._take = take
         self._reader = frames.Reader()
         self._queue: deque[bytes] = deque()
@@ -37,8 +47,13 @@ class Line:
         self._results: deque[dict[str, Any]] = deque()
 
     def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
-        """Queue a message; longer ones go in pieces. Raises GuestError where the guest is gone."""
-        self._queue.extend(frames.pack(kind, stream, piece) for piece in frames.pieces(payload))
+        """Queue a frame; data of any length. Raises GuestError where the guest is gone."""
+        if kind == frames.DATA and len(payload) >= frames.BULK:
+            self._queue.append(frames.pack(frames.FILE, stream, self._files.put(payload)))
+        elif kind == frames.DATA:
+            self._queue.extend(frames.pack(kind, stream, piece) for piece in frames.pieces(payload))
+        else:
+            self._queue.append(frames.pack(kind, stream, payload))
         self._flush()
 
     def read(self) -> None:
@@ -54,14 +69,21 @@ class Line:
         for kind, stream, payload in self._reader.feed(data):
             if kind == frames.ACK:
                 self._sent_at = None
+            elif kind == frames.FILE:
+                self._take(frames.DATA, stream, self._files.take(payload))
             elif kind == frames.RESULT:
                 self._results.append(json.loads(payload))
             else:
                 self._take(kind, stream, payload)
         self._flush()
 
-    def nudge(self) -> None:
-        """Wake the guest's reader where an ACK is overdue; to be called now and then."""
+    def tend(self) -> None:
+        """Wake the guest's reader where an ACK is overdue; to be called now and then.
+
+        Raises GuestError where its kernel is gone: what is left of it may keep the line open.
+        """
+        if not self._alive():
+            raise GuestError("it ended")
         if self._sent_at is not None and time.monotonic() - self._sent_at > NUDGE_S:
             self._sent_at = time.monotonic()
             self._write(frames.pack(frames.NUDGE, 0))
@@ -80,7 +102,7 @@ class Line:
                 raise GuestError(f"no answer within {deadline_s:g} s")
             select.select([self.end], [], [], min(left, NUDGE_S))
             self.read()
-            self.nudge()
+            self.tend()
         answer = self._results.popleft()
         if answer["error"]:
             raise GuestError(answer["error"])

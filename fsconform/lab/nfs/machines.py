@@ -80,6 +80,10 @@ class Machine:
         for end in (serial, *cables):
             end.close()
 
+    def alive(self) -> bool:
+        """Whether its kernel still runs."""
+        return self.process.poll() is None
+
     def last_lines(self) -> str:
         """The end of its console."""
         try:

@@ -15,7 +15,7 @@ import select
 import socket
 import sys
 
-_PORTION = 1 << 16
+_PORTION = 1 << 20
 
 
 def relay(path: str, letter: str, code: str) -> int:
@@ -25,6 +25,7 @@ def relay(path: str, letter: str, code: str) -> int:
             keeper.connect(path)
         except OSError as error:
             return _fail(f"the lab is gone ({error.strerror})")
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PORTION)
         keeper.sendall(json.dumps({"worker": letter, "code": code}).encode() + b"\n")
         answer = _line(keeper)
         reason = json.loads(answer)["error"] if answer else "the lab ended"

@@ -31,6 +31,7 @@ class Agent:
         self._namespaces = namespaces
         self._calls = Calls(namespaces)
         self._reader = frames.Reader()
+        self._files = frames.Files(system.SESSION, "from-guest-")
         self._processes: dict[int, processes.Process] = {}
         self._ends: dict[int, float] = {}
         """Stream -> when its worker is killed, having been asked to end."""
@@ -93,9 +94,11 @@ class Agent:
             self.send(frames.RESULT, stream, self._calls.perform(payload))
         elif kind == frames.OPEN:
             self._open(stream, json.loads(payload))
-        elif process is not None and kind == frames.DATA:
-            process.waiting += payload
-            process.write()
+        elif kind in (frames.DATA, frames.FILE):
+            data = self._files.take(payload) if kind == frames.FILE else payload
+            if process is not None:
+                process.waiting += data
+                process.write()
         elif process is not None and kind == frames.END:
             process.ending = True
             process.write()
@@ -119,12 +122,15 @@ class Agent:
     def _pass_output(self, stream: int, process: processes.Process) -> bool:
         """One portion of output; whether there may be more."""
         try:
-            data = os.read(process.stdout, 1 << 16)
+            data = os.read(process.stdout, processes.PIPE_BYTES)
         except BlockingIOError:
             return False
         if not data:
             self._silent.add(stream)
             return False
+        if len(data) >= frames.BULK:
+            self.send(frames.FILE, stream, self._files.put(data))
+            return True
         for piece in frames.pieces(data):
             self.send(frames.DATA, stream, piece)
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -10,6 +11,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 from fsconform.lab.nfs.guest.kernel import Namespace
+
+PIPE_BYTES = 1 << 20
+"""Size of a worker's pipes: what is long passes in few portions."""
+_F_SETPIPE_SZ = 1031
 
 
 class Process:
@@ -59,6 +64,7 @@ def start(code: str, namespace: Namespace | None) -> Process:
     os.close(output_end)
     for descriptor in (stdin, stdout):
         os.set_blocking(descriptor, False)
+        fcntl.fcntl(descriptor, _F_SETPIPE_SZ, PIPE_BYTES)
     return Process(pid, stdin, stdout)
 
 
