@@ -1,7 +1,7 @@
 """The process of an emulated lab: `python -m fsconform.lab.server --spec TEXT --parent-fd N DIR...`.
 
 Mounts the lab at the directories, prints one line `ready`, serves until its parent is gone or it is told to stop
-(SIGTERM, SIGINT, or one line on standard input), then unmounts.
+(SIGTERM, SIGINT), then unmounts.
 """
 
 from __future__ import annotations

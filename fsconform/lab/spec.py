@@ -1,4 +1,14 @@
-"""What a `lab=` site says: `NAME[,key[=value]...]`."""
+"""What a `lab=` site says: `NAME[,key=value]...`, NAME a preset.
+
+mounts=N            number of mounts, two where not said
+entry= attr= negative= symlink=   what the clients' kernels are told to trust, seconds
+data=direct|cached  whether reads bypass the client's page cache
+capacity=SIZE       size of the filesystem, bytes, or with k, m, g
+collect= sync=      3fs-fuse: delay of collecting unlinked data, interval of publishing lengths, seconds
+mutant=NAME         a defect; may be given several times
+p= window= ttl= site=   how often it strikes, how long (seconds), at whose requests (letters of mounts)
+op= match=          what hangs, on which names (mutant=hang)
+"""
 
 from __future__ import annotations
 

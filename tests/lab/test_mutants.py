@@ -27,7 +27,7 @@ BLOCK = b"A" * 4096 + b"B" * 4096
 
 def _rounds(attempt: Callable[[int], bool]) -> bool:
     """Whether any round shows it: a mutant strikes most contested rounds, `strict` none."""
-    return any([attempt(number) for number in range(ROUNDS)])
+    return any(attempt(number) for number in range(ROUNDS))
 
 
 def _outcomes(a: Path, b: Path, act: Callable[[Path], object], wanted: Callable[[list[str]], bool]) -> bool:
