@@ -1,4 +1,4 @@
-"""Encoding 1: bytes to programs, one byte per move, total (every byte string is a program).
+"""Encoding 1: bytes to programs, one byte per turn, total (every byte string is a program).
 
 A flat byte string is what Hypothesis draws and shrinks best (a planted two-step bug: 0.2 s to shrink, against 18 s
 with nested tuples), so smaller bytes are simpler programs, and nothing depends on what an earlier run returned.
@@ -6,16 +6,17 @@ with nested tuples), so smaller bytes are simpler programs, and nothing depends 
 Byte 0, the header h:
     workers = 2 + h % 3          names = 2 + h // 3 % 3          h // 9 rotates the sites among the workers
     h >= 224: watches are watches; below, a watch is a single open (a watch costs 12 ms a round: it has its own budget)
-Every further byte b, one move:
-    act     = ACTS[b % 16]       worker = b // 16 % 4 % workers  name = b // 64 % names
-Acts 11-15 are done by all workers, whatever b says of one: they meet on one name, which is where races are.
-`meet` ends the phase of all workers: they start the next one together. Workers start every round together.
-A string shorter than header and one move is padded with zero bytes: worker 0 stats name 0.
+Every further byte b, one turn:
+    turn    = TURNS[b % 16]      worker = b // 16 % 4 % workers  name = b // 64 % names
+A turn is what this worker does to the name, and what all others do to it. The last five turns are races: all workers
+meet first and do their parts at once. Turn 6 is a meeting and nothing else. Workers start every round together.
+A string shorter than header and one turn is padded with zero bytes: worker 0 stats name 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsconform.search.drafts import Act, Draft, Move, Phase
 from fsconform.vocabulary.errors import CannotTestError
@@ -25,14 +26,27 @@ ENCODING = 1
 SHORTEST, LONGEST = 6, 18
 """Length of the strings worth drawing, bytes."""
 _WATCHFUL = 224
-_MEET = None
-ACTS: tuple[Act | None, ...] = (
-    Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK, Act.LIST, _MEET, Act.WATCH, Act.OPEN, Act.PUBLISH, Act.EXCL,
-    Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK,
+
+
+class Turn(NamedTuple):
+    """What one byte stands for."""
+
+    one: tuple[Act, ...]
+    """What the worker of the byte does."""
+    others: tuple[Act, ...] = ()
+    """What all other workers do."""
+    meet: bool = False
+    """Whether all workers meet first."""
+
+
+TURNS = (
+    Turn((Act.STAT,)), Turn((Act.OPEN,)), Turn((Act.PUBLISH,)), Turn((Act.EXCL,)), Turn((Act.LINK,)), Turn((Act.LIST,)),
+    Turn((), meet=True), Turn((Act.WATCH,)), Turn((Act.STAT,)), Turn((Act.OPEN,)), Turn((Act.PUBLISH,)),
+    Turn((Act.EXCL,), (Act.EXCL,), meet=True), Turn((Act.LINK,), (Act.LINK,), meet=True),
+    Turn((Act.EXCL,), (Act.LINK,), meet=True), Turn((Act.PUBLISH,), (Act.OPEN,) * 4, meet=True),
+    Turn((Act.EXCL,), (Act.STAT, Act.OPEN), meet=True),
 )  # fmt: skip
-"""Act of `b % 16`; None is `meet`."""
-_TOGETHER = 11
-"""From here on an act is done by all workers."""
+"""Turn of `b % 16`. Without meetings calls drift apart after the first few; with nothing else, all would look alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +73,15 @@ def decode_draft(data: bytes, ground: Ground) -> Draft:
     """The draft that a byte string stands for. Creating moves at a read-only site become looks."""
     header, *body = data.ljust(2, b"\0")
     workers, names = 2 + header % 3, 2 + header // 3 % 3
-    sites = ground.crew(workers, header // 9)
+    sites, watchful = ground.crew(workers, header // 9), header >= _WATCHFUL
     phases: list[list[list[Move]]] = [[[] for _ in sites]]
     for byte in body:
-        act = ACTS[byte % 16]
-        if act is _MEET:
+        turn, actor, name = TURNS[byte % 16], byte // 16 % 4 % workers, byte // 64 % names
+        if turn.meet:
             phases.append([[] for _ in sites])
-            continue
-        one = byte // 16 % 4 % workers
-        for worker in range(workers) if byte % 16 >= _TOGETHER else (one,):
-            permitted = _permitted(act, sites[worker] in ground.read_only, header >= _WATCHFUL)
-            phases[-1][worker].append(Move(permitted, byte // 64 % names))
+        for worker, site in enumerate(sites):
+            acts = turn.one if worker == actor else turn.others
+            phases[-1][worker] += [Move(_permitted(act, site in ground.read_only, watchful), name) for act in acts]
     return Draft(sites, _without_idle_phases(phases))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconform.search.drafts import WATCH_NS, Act, Draft, Move
-from fsconform.search.encoding import ACTS, SHORTEST, Ground, decode, decode_draft
+from fsconform.search.encoding import SHORTEST, TURNS, Ground, decode, decode_draft
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.programs import Program
 
@@ -57,15 +57,16 @@ def test_small_bytes_are_simple() -> None:
     (only,) = decode(b"", Ground(("a", "b"))).lanes
     assert [step.kind for step in only.steps] == ["stat"] and only.site == "a"
     assert decode_draft(bytes(SHORTEST), Ground(("a", "b"))).size == (SHORTEST - 1, 1, 1)
-    first = {act: ACTS.index(act) for act in dict.fromkeys(ACTS)}
-    assert first[Act.STAT] < first[Act.OPEN] < first[Act.PUBLISH] < first[Act.EXCL] < first[None]
-    assert Act.CLAIM not in ACTS
+    alone = [turn.one[0] for turn in TURNS if turn.one and not turn.meet]
+    assert alone[:5] == [Act.STAT, Act.OPEN, Act.PUBLISH, Act.EXCL, Act.LINK]
+    assert Act.CLAIM not in {act for turn in TURNS for act in turn.one + turn.others}
+    assert len(TURNS) == 16
 
 
 def test_the_table_of_the_documentation() -> None:
     draft = decode_draft(bytes([1, 2, 16 + 3, 6, 32 + 1, 64 + 7]), Ground(("a", "b")))
-    together = decode_draft(bytes([1, 16 + 14]), Ground(("a", "b")))
-    assert together.phases == (((Move(Act.EXCL, 0),),) * 3,)
+    race = decode_draft(bytes([1, 1, 16 + 11]), Ground(("a", "b")))
+    assert race.phases == (((Move(Act.OPEN, 0),), (), ()), ((Move(Act.EXCL, 0),),) * 3)
     assert draft == Draft(
         ("a", "b", "a"),
         (((Move(Act.PUBLISH, 0),), (Move(Act.EXCL, 0),), ()), ((Move(Act.OPEN, 1),), (), (Move(Act.OPEN, 0),))),
