@@ -4,7 +4,7 @@ To add one: write a function (lab, knobs) -> None in a module of its family here
 import the module below.
 """
 
-from fsconform.lab.mutants import capabilities, contents, exclusives, hangs, renames, staleness
+from fsconform.lab.mutants import capabilities, contents, hangs, losers, renames, staleness, winners
 from fsconform.lab.mutants.registry import MUTANTS, Mutant
 
-__all__ = ["MUTANTS", "Mutant", "capabilities", "contents", "exclusives", "hangs", "renames", "staleness"]
+__all__ = ["MUTANTS", "Mutant", "capabilities", "contents", "hangs", "losers", "renames", "staleness", "winners"]
