@@ -120,7 +120,8 @@ class Emulation:
         watched, self._life = os.pipe()
         command = [
             sys.executable, "-m", "fsconform.lab.server", "--spec", self.spec.text, "--parent-fd", str(watched),
-            "--parent", str(os.getpid()), *map(str, self.mounts),
+            "--parent", str(os.getpid()), *(f"--remove={path}" for path in reversed(self._made)),
+            *map(str, self.mounts),
         ]  # fmt: skip
         package_root = str(Path(fsconform.__file__).parent.parent)
         path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH", ""))))

@@ -7,6 +7,7 @@ Mounts the lab at the directories, prints one line `ready`, serves until its par
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import gc
 import os
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for mount in mounts:
             mount.stop()
+        for directory in options.remove:
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
     return 0
 
 
@@ -50,6 +54,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--spec", required=True)
     parser.add_argument("--parent-fd", type=int, default=-1)
     parser.add_argument("--parent", type=int, default=os.getppid())
+    parser.add_argument("--remove", action="append", default=[], help="a directory to remove at the end, if empty")
     parser.add_argument("directories", nargs="+")
     return parser.parse_args(arguments)
 

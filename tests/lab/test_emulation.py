@@ -81,6 +81,7 @@ def test_a_lab_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent.wait()
     parent.stdout.close()
     until(lambda: not _mounted(tmp_path) and not _alive(pid))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_terminated_server_unmounts(tmp_path: Path) -> None:
