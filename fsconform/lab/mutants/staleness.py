@@ -90,7 +90,7 @@ def stale_replace(lab: Lab, knobs: Knobs) -> None:
 )
 def stale_length(lab: Lab, knobs: Knobs) -> None:
     """Only growth by others; reads reach the new bytes."""
-    size, write = lab.operations.size, lab.operations.write
+    size, write, allocate = lab.operations.size, lab.operations.write, lab.operations.allocate
     told: dict[tuple[int, int], tuple[int, float]] = {}
     writer: dict[int, int] = {}
 
@@ -102,6 +102,10 @@ def stale_length(lab: Lab, knobs: Knobs) -> None:
     def note_writer(call: Call, handle: Handle, offset: int, data: memoryview, flags: int) -> int:
         writer[handle.inode.number] = call.client.number
         return write(call, handle, offset, data, flags)
+
+    def note_allocator(call: Call, handle: Handle, offset: int, length: int, mode: int) -> None:
+        writer[handle.inode.number] = call.client.number
+        allocate(call, handle, offset, length, mode)
 
     def old_size(call: Call, inode: Inode) -> int:
         now, actual, key = time.monotonic(), size(call, inode), (call.client.number, inode.number)
@@ -115,7 +119,7 @@ def stale_length(lab: Lab, knobs: Knobs) -> None:
             return actual
 
     lab.periodic.append(forget_expired)
-    lab.operations.size, lab.operations.write = old_size, note_writer
+    lab.operations.size, lab.operations.write, lab.operations.allocate = old_size, note_writer, note_allocator
 
 
 @mutant(
