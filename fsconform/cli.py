@@ -26,6 +26,7 @@ lab_app = typer.Typer(help="Labs: filesystems to practise on.", no_args_is_help=
 app.add_typer(profile_app, name="profile")
 app.add_typer(lab_app, name="lab")
 
+DEFAULT_REPORTS = Path("reports")
 Sites = Annotated[list[str] | None, typer.Option("--site", "-s", help="One more site; may be given several times.")]
 
 
@@ -75,13 +76,16 @@ def run(
 
 def _conform(options: Any, report: Path | None) -> int:
     from fsconform.report.console import print_report
+    from fsconform.report.places import refuse_place
     from fsconform.report.progress import live_progress
     from fsconform.report.writing import report_directory, write_report
     from fsconform.run.conduct import conduct
 
+    named = f"--report {report}" if report else f"./{DEFAULT_REPORTS}"
+    refuse_place(report or DEFAULT_REPORTS, options.sites, named)
     with live_progress() as progress:
         record = conduct(options, progress)
-    written = write_report(record, report or report_directory(record, Path("reports")))
+    written = write_report(record, report or report_directory(record, DEFAULT_REPORTS))
     print_report(record, written)
     return record.exit_status
 
@@ -151,6 +155,26 @@ def clean(mount: Annotated[str, typer.Argument(help="The directory that was test
             typer.echo(f"  {line}")
     if any(removal.left_behind for removal in removals):
         raise typer.Exit(EXIT_CANNOT_TEST)
+
+
+@app.command()
+def selftest(
+    mutant: Annotated[list[str] | None, typer.Option(help="Only this mutant; may be given several times.")] = None,
+    property_id: Annotated[
+        list[str] | None, typer.Option("--property", help="Only mutants that break this property.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the kill matrix to this Markdown file.")] = None,
+) -> None:
+    """Let the emulated filesystem lie in every way it knows, and see that every lie is caught. Ends with 0 or 3."""
+    from fsconform.report.kill_matrix import attempt_line, matrix_markdown, summary_line
+    from fsconform.run.selftest import selftest as perform
+
+    _enter_namespace()
+    result = perform(mutant or (), property_id or (), lambda attempt: typer.echo(attempt_line(attempt)))
+    typer.echo(summary_line(result))
+    if output:
+        output.write_text(matrix_markdown(result), encoding="utf-8")
+    _end(result.exit_status)
 
 
 @profile_app.command("list")
