@@ -11,7 +11,7 @@ _REPLAY = tuple(
     f"{_HOME}.replay.{name}"
     for name in ("names", "contents", "tape", "files", "jobs", "pool", "counters", "suffixes", "settings")
 )
-_STAGE = tuple(f"{_HOME}.replay.{name}" for name in ("tier", "scenes", "requests"))
+_STAGE = tuple(f"{_HOME}.replay.{name}" for name in ("tier", "contest", "scenes", "requests"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +28,31 @@ class Personality:
     """How it looks a block up, as an axis value."""
     seeded: bool = False
     """Whether all instances draw equal suffixes by its design."""
-    needs: tuple[str, ...] = ()
-    """Other personalities whose modules it imports."""
+    exclusive: bool = True
+    """Whether it opens its temporary file with O_EXCL."""
 
     @property
     def module(self) -> str:
         """The module with its protocol."""
         return f"{_HOME}.{self.name.replace('-', '_')}"
 
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Everything that travels with a worker, in the order of imports."""
-        needed = tuple(PERSONALITIES[name].module for name in self.needs)
-        return (*_REPLAY, f"{_HOME}.protocol", *needed, self.module, *_STAGE)
-
 
 _CATALOGUE = (
     Personality("vllm-c", "vLLM fs tier, C path", "vllm-c", observer="access"),
     Personality("vllm-py", "vLLM fs tier, Python path", "vllm-py"),
-    Personality("llmd", "llm-d fs connector (publishes before it closes)", "llmd"),
-    Personality("fixed-tmp", "LMCache fs_native (one fixed temporary name per block)", "fixed-tmp"),
-    Personality("in-place", "Mooncake file-per-key (no temporary name)", "in-place", publish="create"),
+    Personality("llmd", "llm-d fs connector (publishes before it closes)", "llmd", exclusive=False),
+    Personality("fixed-tmp", "LMCache fs_native (one fixed temporary name per block)", "fixed-tmp",
+                exclusive=False),
+    Personality("in-place", "Mooncake file-per-key (no temporary name)", "in-place", publish="create",
+                exclusive=False),
     Personality("link-publish", "git loose objects (link and unlink)", "link-publish", publish="link"),
     Personality("colliding-tmp", "vLLM's sequence with equal suffixes everywhere", "colliding-tmp",
-                observer="access", seeded=True, needs=("vllm-c",)),
+                observer="access", seeded=True),
     Personality("lock-then-fill", "Hugging Face hub cache (flock, move, symlink)", "lock-then-fill"),
 )  # fmt: skip
 PERSONALITIES: dict[str, Personality] = {entry.name: entry for entry in _CATALOGUE}
+MODULES = (*_REPLAY, f"{_HOME}.protocol", *(entry.module for entry in _CATALOGUE), *_STAGE)
+"""Everything that travels with a worker, in the order of imports."""
 
 
 def personality(name: str) -> Personality:

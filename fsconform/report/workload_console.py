@@ -28,7 +28,8 @@ from fsconform.vocabulary.workload_records import WorkloadRecord
 from fsconform.vocabulary.workloads import Box, EpisodeResult
 
 BOX_STYLES = {
-    Box.BROKE: "bold red", Box.WITHIN: "yellow", Box.APPLICATION: "yellow", Box.CONFIGURATION: "yellow", Box.GAP: "cyan",
+    Box.BROKE: "bold red", Box.WITHIN: "yellow", Box.APPLICATION: "yellow", Box.CONFIGURATION: "yellow",
+    Box.GAP: "cyan",
 }  # fmt: skip
 _WORDS = {
     0: ("KEPT", "green"),
@@ -133,7 +134,7 @@ def _counters(result: EpisodeResult) -> Table:
     for column in ("counter", "A", "B (its first request)"):
         table.add_column(Text(column), overflow="fold")
     for row in counter_rows(result):
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(word.removeprefix("vllm:kv_offload_tiering_")) for word in row))
     for instance, step, word, count in errno_rows(result):
         table.add_row(Text(f"{word} at {step}"), *(Text(count if instance == letter else "") for letter in "AB"))
     return table

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
+from fsconform.judging.expectations import request_samples
+from fsconform.judging.faults.variants import hang_facts
 from fsconform.report.escaping import shorten_keys, visible
 from fsconform.report.numbers import bytes_text, count_text, duration_text
 from fsconform.report.witnesses import Moment, timeline
@@ -73,7 +76,7 @@ def counter_rows(result: EpisodeResult) -> tuple[tuple[str, ...], ...]:
     reports = [result.episode.instance(letter) for letter in "AB"]
     rows = [(_metric(name), *(_count(report, name) for report in reports)) for name in COUNTERS]
     rows.append((f"{_PREFIX}lookup_async_delay_seconds", *(_delays(report) for report in reports)))
-    rows.append((f"{_PREFIX}active_promotion_jobs", *(_gauge(report, result) for report in reports)))
+    rows.append((f"{_PREFIX}active_promotion_jobs", *(_gauge(report) for report in reports)))
     rows.append(
         ("vllm:external_prefix_cache_hits", *(_count(report, "external_prefix_cache_hits") for report in reports))
     )
@@ -97,16 +100,16 @@ def _delays(report: InstanceReport | None) -> str:
     return f"{len(delays)} values, max {duration_text(max(delays) / 1e9)}" if delays else ""
 
 
-def _gauge(report: InstanceReport | None, result: EpisodeResult) -> str:
-    if report is None or not report.samples:
+def _gauge(report: InstanceReport | None) -> str:
+    samples = request_samples(report) if report else ()
+    if not samples:
         return ""
-    above = [sample for sample in report.samples if sample[1]]
-    integral = sum(max(0, after[0] - before[0]) * before[1]
-                   for before, after in zip(report.samples, report.samples[1:], strict=False)) / 1e9  # fmt: skip
+    above = [sample for sample in samples if sample[1]]
     if not above:
-        return f"0 in all {len(report.samples)} samples"
+        return f"0 in all {len(samples)} samples"
+    integral = sum((after[0] - before[0]) * before[1] for before, after in pairwise(samples)) / 1e9
     peak = max(sample[1] for sample in above)
-    return f"above 0 in {len(above)} of {len(report.samples)} samples, peak {peak}, {integral:.2f} job s"
+    return f"above 0 in {len(above)} of {len(samples)} samples, peak {peak}, {integral:.2f} job s"
 
 
 def errno_rows(result: EpisodeResult) -> tuple[tuple[str, str, str, str], ...]:
@@ -136,9 +139,9 @@ def story_of(result: EpisodeResult) -> str:
 
 def fact_rows(result: EpisodeResult) -> tuple[tuple[str, str], ...]:
     """What a variant measured, beside the counters."""
-    return tuple(
-        (visible(str(name)), visible(str(value))) for name, value in result.episode.facts.get("told", {}).items()
-    )
+    facts = result.episode.facts
+    rows = {**facts.get("told", {}), **hang_facts(facts, result.episode.events())}
+    return tuple((visible(str(name)), visible(str(value))) for name, value in rows.items())
 
 
 def log_lines(result: EpisodeResult, most: int = 4) -> tuple[str, ...]:

@@ -152,6 +152,8 @@ class Setup:
     observer: str
     """How it looks them up, as an axis value."""
     gauge_s: float
+    exclusive: bool = True
+    """Whether it opens its temporary file with O_EXCL."""
     error_ns: int = 0
     """Half-width of the clock error between the instances."""
 

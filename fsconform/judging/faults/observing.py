@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsconform.judging.expectations import GAUGE, HITS, NAMES_AGREE
+from fsconform.judging.expectations import GAUGE, HITS, LISTED, NAMES_AGREE, request_samples
 from fsconform.judging.faults.evidence import Scene, few
 from fsconform.vocabulary.workloads import Attribution, Box, InstanceReport
 
@@ -19,10 +19,11 @@ NOTES = (
 
 def attribute_gauge(scene: Scene, report: InstanceReport) -> Iterator[Attribution]:
     """A gauge that was 0 in every sample."""
-    if not report.samples or any(promotions for _, promotions, _ in report.samples):
+    samples = request_samples(report) if scene.setup.variant in LISTED else ()
+    if not samples or any(promotions for _, promotions, _ in samples):
         return
     seen = report.request or report.numbers
-    count = f"0 in all {len(report.samples)} samples"
+    count = f"0 in all {len(samples)} samples"
     if seen.get("read_bytes", 0) > 0:
         longest = max((after[0] - before[0] for before, after in zip(report.changes, report.changes[1:], strict=False)
                        if before[1] > 0), default=0)  # fmt: skip
@@ -41,11 +42,11 @@ def attribute_names(scene: Scene, first: InstanceReport, second: InstanceReport)
     differing = [k for k, (one, other) in enumerate(zip(first.names, second.names, strict=False)) if one != other]
     if not differing:
         return
-    there = sum(path.endswith(".bin") for path, _ in scene.episode.files)
+    there = sum(path.rpartition("/")[2].removesuffix(".bin") in first.names for path, _ in scene.episode.files)
     block = differing[0]
     why = (
         f"{len(differing)} of {len(first.names)} names differ, first of block {block}: {first.names[block]} at "
-        f"{first.letter}, {second.names[block]} at {second.letter}; {there} blocks are there under other names. Seed "
+        f"{first.letter}, {second.names[block]} at {second.letter}; {there} blocks are there under the names of {first.letter}. Seed "
         "string, hash function, block size and model settings must agree letter by letter."
     )
     looks = [e for e in second.events if e.step == "lookup" and e.block == block][:2]

@@ -92,7 +92,7 @@ def _temp_exists(scene: Scene, event: Event) -> Fault:
     others = others_on(scene, event, event.path, "open-temp")
     if others:
         other = others[-1]
-        when = "before it was killed" if other.instance == event.instance else "at the same time"
+        when = "before it was killed" if other.instance in scene.episode.facts.get("killed", ()) else "at the same time"
         why = (
             f"The temporary name of {event.instance} ({event.path.rpartition('/')[2][-28:]}) was in use: "
             f"{other.instance} had opened it {when}. O_EXCL must answer EEXIST then (POSIX open()). Equal suffixes "

@@ -13,6 +13,7 @@ from fsconform.fleet.worker.barrier import Meeting, Place
 from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.watchdog import beat
 from fsconform.personalities.replay import scenes
+from fsconform.personalities.replay.contest import Contest
 from fsconform.personalities.replay.settings import Settings
 from fsconform.personalities.replay.tier import Tier
 
@@ -35,6 +36,7 @@ class Scheduler:
         if self._thread is not None:
             raise RuntimeError("the instance is busy")
         self.tier.trace.phase = phase
+        self.tier.stopping.clear()
         self._result = self._error = None
 
         def perform() -> None:
@@ -139,8 +141,8 @@ def perform(phase: int, scene: str, *arguments: Any) -> Any:
 def contest(phase: int, place: "Sequence[Any]", side: int) -> None:
     """Store everything, block by block in step with another instance."""
     scheduler = _scheduler()
-    tier, meeting = scheduler.tier, Meeting(Place(*place))
-    scheduler.begin(phase, lambda: tier.store(tier.job_blocks(), tier.contest(meeting, side)))
+    match = Contest(scheduler.tier, Meeting(Place(*place)), side)
+    scheduler.begin(phase, match.store)
     finish()
 
 
@@ -169,6 +171,12 @@ def release() -> None:
     for gate in list(gates.values()):
         gate.opened.set()
     gates.clear()
+
+
+@function("replay stop")
+def stop() -> None:
+    """Have a scene that goes on by itself end soon."""
+    _scheduler().tier.stopping.set()
 
 
 @function("replay verify")

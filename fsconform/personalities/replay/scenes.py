@@ -82,7 +82,7 @@ def read_again(tier: Tier, seconds: float, rounds: int) -> "dict[str, int]":
     found: "dict[str, int]" = {}
     end = time.monotonic() + seconds
     number = 0
-    while time.monotonic() < end and number < rounds:
+    while time.monotonic() < end and number < rounds and not tier.stopping.is_set():
         block = number % tier.settings.blocks
         tape.block = block
         word = _read_one(tier, files, block)
@@ -120,8 +120,7 @@ def clean_directories(tier: Tier, seconds: float) -> int:
     """A cleaner: removes empty directories below the blocks until it is told to stop; how many it removed."""
     files, removed = tier.files(tier.scheduler), 0
     end = time.monotonic() + seconds
-    stopping = tier.trace.hold("stop", NO_BLOCK)
-    while time.monotonic() < end and not stopping.opened.is_set():
+    while time.monotonic() < end and not tier.stopping.is_set():
         for first in _names(files, names.BLOCKS):
             above = names.BLOCKS + "/" + first
             for second in _names(files, above):
@@ -156,8 +155,17 @@ def publish_fresh(tier: Tier, number: int, block: int) -> int:
 
 
 def look_at_fresh(tier: Tier, number: int, block: int) -> "tuple[int, int, int, int, int]":
+    """`look_at` one of the names of `publish_fresh`."""
+    return _look(tier, _fresh(number), block)
+
+
+def look_at(tier: Tier, block: int) -> "tuple[int, int, int, int, int]":
     """Open, fstat, read, close: (invoked, errno, length by fstat, bytes read, class of content)."""
-    path, tape = _fresh(number), tier.scheduler
+    return _look(tier, tier.paths[block], block)
+
+
+def _look(tier: Tier, path: str, block: int) -> "tuple[int, int, int, int, int]":
+    tape = tier.scheduler
     tape.block = block
     files = tier.files(tape)
     invoked = _clock()
@@ -204,6 +212,6 @@ SCENES: "dict[str, Callable[..., Any]]" = {
     scene.__name__: scene
     for scene in (
         start, make_directories, request, promote, store, poll, unlink_blocks, read_again, republish,
-        clean_directories, publish_fresh, look_at_fresh, remove_fresh, listing,
+        clean_directories, publish_fresh, look_at, look_at_fresh, remove_fresh, listing,
     )
 }  # fmt: skip

@@ -38,6 +38,8 @@ class Trace:
         self.phase = 0
         self.tapes: "list[Tape]" = []
         self.gates: "dict[tuple[str, int], Gate]" = {}
+        self.hooks: "dict[str, Callable[[Tape], None]]" = {}
+        """Step -> what a thread does right before such a call."""
         self._lock = threading.Lock()
 
     def tape(self, thread: str) -> "Tape":
@@ -84,6 +86,9 @@ class Tape:
             gate = gates.get((step, self.block))
             if gate is not None:
                 gate.hold()
+        hook = self._trace.hooks.get(step)
+        if hook is not None:
+            hook(self)
         invoked = _clock()
         self.running = (invoked, step, path, self.block)
         try:

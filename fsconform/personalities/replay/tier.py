@@ -16,7 +16,6 @@ import time
 from importlib import import_module
 from typing import Callable, Optional, Sequence
 
-from fsconform.fleet.worker.barrier import Meeting
 from fsconform.personalities.protocol import Protocol
 from fsconform.personalities.replay import contents, names
 from fsconform.personalities.replay.counters import PRIMARY, TIER, Counters, Gauges
@@ -31,8 +30,6 @@ _clock = time.monotonic_ns
 _UNWRITTEN = 0xA5
 """What fills a buffer before anything is loaded into it: no page of any block, and not zero either."""
 _PIECE = 1 << 20
-_PATIENCE_NS = 500_000_000
-"""How long one instance waits for the other before each block, where both store at the same time."""
 
 
 class Tier:
@@ -62,6 +59,8 @@ class Tier:
         self._lookup_thread = threading.Thread(target=self._look_up_batches, daemon=True)
         self._lookup_thread.start()
         self._next_tick = _clock()
+        self.stopping = threading.Event()
+        """Set where a scene that goes on by itself is to end."""
 
     # ---------------------------------------------------------------- what others need
 
@@ -259,20 +258,6 @@ class Tier:
             self.counters.add("would_unlink")
             raise ShortReadError(count)
         return count
-
-    def contest(self, meeting: Meeting, side: int) -> "Callable[[Tape, int], int]":
-        """Storing in step with another instance: before each block both wait for one another (side 0 or 1)."""
-        place = {block: (number, k) for number, job in enumerate(self.job_blocks()) for k, block in enumerate(job)}
-
-        def work(tape: Tape, block: int) -> int:
-            number, k = place[block]
-            meeting.signal(2 * number + side, k + 1)
-            start = _clock()
-            while meeting.signalled(2 * number + 1 - side) < k + 1 and _clock() - start < _PATIENCE_NS:
-                time.sleep(0)
-            return self.store_block(tape, block)
-
-        return work
 
     def job_blocks(self) -> "list[list[int]]":
         """The blocks of each store job."""

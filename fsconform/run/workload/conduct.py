@@ -11,8 +11,9 @@ from fsconform import __version__
 from fsconform.fleet.fleet import Fleet, Worker
 from fsconform.fleet.launch import Launch
 from fsconform.judging.attribution import judge_episode
+from fsconform.judging.faults.evidence import PromiseOf
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
-from fsconform.personalities.catalogue import personality
+from fsconform.personalities.catalogue import MODULES, personality
 from fsconform.run import refusals
 from fsconform.run.directory import new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
@@ -138,7 +139,7 @@ class _Replay:
             if "clean" not in self.options.readers and variant not in variants.WITH_READERS:
                 yield variant, "clean"
 
-    def _played(self, stage: Stage, promise_of: variants.PromiseOf) -> EpisodeResult:
+    def _played(self, stage: Stage, promise_of: PromiseOf) -> EpisodeResult:
         try:
             episode = stage.play(variants.STORIES[stage.variant])
         except NotPlayable as reason:
@@ -146,10 +147,9 @@ class _Replay:
         return judge_episode(episode, promise_of)
 
     def _hire(self, fleet: Fleet, found: Survey) -> dict[str, Party]:
-        modules = personality(self.options.personality).modules
         by_letter = {site.letter: site for site in found.sites}
         parts = _parts(found)
-        launches = [Launch(by_letter[letter].spec, letter, found.directory.paths[letter], modules=modules)
+        launches = [Launch(by_letter[letter].spec, letter, found.directory.paths[letter], modules=MODULES)
                     for letter in parts.values()]  # fmt: skip
         workers = fleet.launch(launches)
         phase_s = self.options.deadline_s * 4 + 60.0

@@ -76,6 +76,10 @@ class Party:
         """Let held threads go on."""
         self._call("replay release")
 
+    def stop(self) -> None:
+        """Have a scene that goes on by itself end soon."""
+        self._call("replay stop")
+
     def verify(self) -> None:
         """Check what was loaded last; results are kept by block."""
         for block, content, whose, length in self._call("replay verify", deadline_s=FILL_S):

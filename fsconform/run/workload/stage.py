@@ -13,7 +13,7 @@ from fsconform.personalities.catalogue import Personality
 from fsconform.run.workload.options import WorkloadOptions
 from fsconform.run.workload.parties import Party, PartyLost, together, without_report
 from fsconform.vocabulary.errors import CannotTestError
-from fsconform.vocabulary.workloads import Episode, Phase, Setup
+from fsconform.vocabulary.workloads import Episode, InstanceReport, Phase, Setup
 
 SEEDED = 0
 """vLLM's default seed."""
@@ -44,6 +44,8 @@ class Stage:
     facts: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
+    earlier: list[InstanceReport] = field(default_factory=list)
+    """What instances recorded in lives that ended during the episode."""
 
     def open(self, letter: str, filled: bool, **changes: Any) -> Party:
         """Make an instance on the stage. `changes` of its settings."""
@@ -99,10 +101,18 @@ class Stage:
             size=self.options.size, tokens=self.options.tokens,
             suffixes="equal" if self.variant == "v2" or self.personality.seeded else self.options.suffixes,
             tasks=self.options.tasks, publish=self.personality.publish, observer=self.personality.observer,
-            gauge_s=self.options.gauge_s, error_ns=max(errors, default=0),
+            gauge_s=self.options.gauge_s, exclusive=self.personality.exclusive, error_ns=max(errors, default=0),
         )  # fmt: skip
-        earlier = self.facts.pop("earlier", ())
-        return Episode(setup, (*earlier, *reports), tuple(map(tuple, files or ())), self.facts, self.seconds)
+        found = tuple((path, size) for path, size in files or ())
+        return Episode(setup, (*reports, *self.earlier), found, self.facts, self.seconds)
+
+    def end_life(self, letter: str, name: str) -> None:
+        """Keep what an instance recorded under another name; the next one of its letter is another life."""
+        party = self.parties[letter]
+        party.letter = name
+        self.earlier.append(party.report())
+        party.letter = letter
+        self.facts["killed"] = (*self.facts.get("killed", ()), name)
 
     def list_files(self) -> None:
         """What is there in the end, as the first instance that lives sees it."""
