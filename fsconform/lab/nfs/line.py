@@ -13,7 +13,7 @@ from typing import Any
 
 from fsconform.lab.nfs import frames
 
-CALL_S = 20.0
+CALL_S = 15.0
 NUDGE_S = 0.2
 """A frame without ACK for this long: its reader may have missed the wake-up."""
 CALL = 0
@@ -22,6 +22,10 @@ CALL = 0
 
 class GuestError(Exception):
     """A guest is gone, does not answer in time, or a call failed there."""
+
+
+class SilentError(GuestError):
+    """A guest does not answer in time."""
 
 
 class Line:
@@ -99,7 +103,7 @@ class Line:
         while not self._results:
             left = end - time.monotonic()
             if left <= 0:
-                raise GuestError(f"no answer within {deadline_s:g} s")
+                raise SilentError(f"no answer within {deadline_s:g} s")
             select.select([self.end], [], [], min(left, NUDGE_S))
             self.read()
             self.tend()

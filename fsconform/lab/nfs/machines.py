@@ -46,6 +46,8 @@ class Config:
     name: str
     interfaces: Sequence[tuple[str, str]] = ()
     """Device and address with prefix length."""
+    routes: Sequence[str] = ()
+    """What ip-route(8) is to add."""
     namespaces: Sequence[str] = ()
     server: Server | None = None
     mebibytes: int = 192

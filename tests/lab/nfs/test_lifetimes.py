@@ -114,6 +114,17 @@ def test_a_guest_that_does_not_come_up_is_shown(tmp_path: Path, monkeypatch: pyt
     )
 
 
+def test_a_guest_that_freezes_is_booted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "BOOT_S", 0.0)
+    guests = cluster.Cluster(parse_nfs("nfs3,one-kernel"), tmp_path, lambda *frame: None)
+    try:
+        with pytest.raises(CannotTestError, match="did not come up: no answer within 0 s"):
+            guests.start()
+        assert len(list(tmp_path.iterdir())) == 3
+    finally:
+        guests.stop()
+
+
 def test_a_start_that_takes_too_long_is_given_up() -> None:
     lab = NfsLab(parse_nfs("nfs3,one-kernel"), start_timeout_s=0.01)
     with pytest.raises(CannotTestError, match="not ready within"):

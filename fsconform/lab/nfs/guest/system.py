@@ -33,28 +33,36 @@ def set_up(config: dict[str, Any]) -> dict[str, kernel.Namespace]:
     kernel.set_hostname(config["name"])
     namespaces = {name: kernel.Namespace(name) for name in config["namespaces"]}
     kernel.load_modules("nfsv3", "nfsv4", *(["veth"] if namespaces else []))
-    _set_up_network(config["interfaces"], namespaces)
+    _set_up_network(config["interfaces"], config["routes"], namespaces)
     _start_rpc()
     if config["server"]:
         _start_server(config["server"]["fs"], config["server"]["threads"])
     return namespaces
 
 
-def _set_up_network(interfaces: list[list[str]], namespaces: dict[str, kernel.Namespace]) -> None:
+def _set_up_network(interfaces: list[list[str]], routes: list[str], namespaces: dict[str, kernel.Namespace]) -> None:
     lines = ["link set lo up"]
     for device, address in interfaces:
         lines += [f"addr add {address} dev {device}", f"link set {device} up"]
+    lines += [f"route add {route}" for route in routes]
     for number, name in enumerate(namespaces):
         lines += [
             f"link add cable{number} type veth peer name eth0 netns {name}",
             f"addr add 10.77.{number}.1/24 dev cable{number}",
             f"link set cable{number} up",
         ]
-    kernel.run("ip", "-batch", "-", text="\n".join(lines) + "\n")
+    _ip(lines)
     for number, namespace in enumerate(namespaces.values()):
         with namespace:
-            lines = ["link set lo up", f"addr add 10.77.{number}.2/24 dev eth0", "link set eth0 up"]
-            kernel.run("ip", "-batch", "-", text="\n".join(lines) + "\n")
+            _ip([
+                "link set lo up", f"addr add 10.77.{number}.2/24 dev eth0", "link set eth0 up",
+                f"route add default via 10.77.{number}.1",
+            ])  # fmt: skip
+
+
+def _ip(lines: list[str]) -> None:
+    """ip(8) with one command per line. Raises RuntimeError."""
+    kernel.run("ip", "-batch", "-", text="\n".join(lines) + "\n")
 
 
 def _start_rpc() -> None:
