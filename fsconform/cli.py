@@ -64,7 +64,7 @@ def run(
     3 fault of fsconform, 4 inconclusive, 130 interrupted."""
     from fsconform.run.options import Options
 
-    sites = ([mount] if mount else []) + list(site or [])
+    sites = ([] if mount is None else [mount]) + list(site or [])
     chosen: dict[str, Any] = {} if seed is None else {"seed": seed}
     options = Options(
         tuple(sites), profile, budget, expression=expression, cell_ids=tuple(cell or ()),

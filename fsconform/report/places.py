@@ -20,7 +20,7 @@ def refuse_place(directory: Path, sites: Iterable[str], named: str) -> None:
     place = os.path.realpath(directory)
     for text in sites:
         spec = parse_site(text)
-        if spec.launcher == "local" and _inside(place, os.path.abspath(spec.path)):
+        if spec.launcher == "local" and _inside_site(place, os.path.abspath(spec.path)):
             raise CannotTestError(f"{named}: inside the site {text!r}; give a directory elsewhere with --report")
     ground = next(path for path in (Path(place), *Path(place).parents) if path.exists())
     if not ground.is_dir():
@@ -32,5 +32,7 @@ def refuse_place(directory: Path, sites: Iterable[str], named: str) -> None:
         raise CannotTestError(f"{named}: {why}; give another directory with --report") from None
 
 
-def _inside(path: str, tree: str) -> bool:
-    return path == tree or path.startswith(tree.rstrip("/") + "/")
+def _inside_site(place: str, site: str) -> bool:
+    if site in ("/", str(Path.home())):  # refused for what they are
+        return False
+    return place == site or place.startswith(site + "/")
