@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fsconform.lab.emulation import Emulation
+from fsconform.lab.nfs.spec import is_nfs
 from fsconform.lab.spec import parse_lab
+from fsconform.vocabulary.errors import CannotTestError
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -18,6 +20,10 @@ def keep_up(text: str, directory: Path, tell: Callable[[str], None]) -> None:
 
     Raises CannotTestError where it cannot be mounted.
     """
+    if is_nfs(text):
+        raise CannotTestError(
+            f"lab={text}: its mounts are inside guests, not below a directory: fsconform run lab={text}"
+        )
     # Blocked before anything is mounted, so that no signal can come in between and leave mounts behind.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     with Emulation(parse_lab(text), directory) as emulation:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fsconform.lab.catalogue import count_clients, mounts_here, names
 from fsconform.lab.nfs.spec import NfsSpec, parse_nfs
+from fsconform.lab.standing import keep_up
 from fsconform.vocabulary.errors import CannotTestError
 
 
@@ -49,3 +52,8 @@ def test_all_labs_are_behind_one_door() -> None:
     listed = {name: (kind, summary) for kind, name, summary in names()}
     assert listed["nfs4.2"][0] == "real"
     assert listed["strict"][0] == "preset"
+
+
+def test_it_cannot_stand_below_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(CannotTestError, match=r"inside guests.*fsconform run lab=nfs3,noac"):
+        keep_up("nfs3,noac", tmp_path, print)
