@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
+from fsconform.judging.conditions import Host
 from fsconform.judging.durations import format_duration
 from fsconform.judging.profiles import Profile
-from fsconform.judging.rules import Host, Rule, strongest
+from fsconform.judging.rules import Rule, strongest
 from fsconform.vocabulary.axes import PROPERTY_AXES
 from fsconform.vocabulary.properties import PROPERTIES
 
@@ -95,11 +96,15 @@ def _settings(property_id: str, rules: Iterable[Rule]) -> Iterator[Setting]:
 
 
 def _hosts(profile: Profile) -> list[Host]:
-    """Hosts that the conditions of a profile could tell apart."""
+    """Hosts that the conditions of a profile could tell apart. Two options at once: each may fulfil another one."""
     conditions = [rule.condition for rule in profile.rules if rule.condition]
     fstypes = {_ANY, *(fstype for condition in conditions for fstype in condition.fstypes)}
     kernels = {_NEWEST, *(_just_below(c.kernel_below) for c in conditions if c.kernel_below)}
-    return [Host(fstype, kernel) for fstype in sorted(fstypes) for kernel in sorted(kernels)]
+    words = sorted({option for condition in conditions for option in condition.options})
+    options = ["", *words, *map(",".join, combinations(words, 2))]
+    alone = [False, True] if any(condition.one_client for condition in conditions) else [False]
+    differ = [True, False] if any(condition.verifiers_unknown for condition in conditions) else [True]
+    return [Host(*told) for told in product(sorted(fstypes), sorted(kernels), options, alone, differ)]
 
 
 def _just_below(kernel: tuple[int, ...]) -> tuple[int, ...]:
@@ -140,7 +145,10 @@ def _told(profile: Profile, rules: Sequence[Rule], property_id: str, setting: Se
 def _claim(profile: Profile, rule: Rule) -> str:
     """`within negative (5 s)`: what is promised, with the figure that holds where a mount tells none."""
     bound = profile.bound_rules.get(rule.claim.bound)
-    return f"{rule.claim} ({format_duration(bound.default_s)})" if bound else str(rule.claim)
+    if bound is None:
+        return str(rule.claim)
+    told = f"{rule.claim} ({format_duration(bound.default_s)})"
+    return f"guaranteed ({told} with {' or '.join(bound.zero_without)})" if bound.zero_without else told
 
 
 def _describe(settings: Iterable[Sequence[str]], axes: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -18,7 +18,7 @@ def list_profiles() -> str:
     profiles = [load_profile(name) for name in shipped_profiles()]
     return _columns(
         ("PROFILE", "WHAT IT IS ABOUT", "FITS (type or source of the mount)"),
-        [(profile.name, profile.title, ", ".join((*profile.fstypes, *profile.sources))) for profile in profiles],
+        [(profile.name, profile.title, _fits(profile)) for profile in profiles],
     )
 
 
@@ -30,6 +30,7 @@ def show_profile(name_or_path: str) -> str:
     lines += [f"A second client: {profile.second_client}"] if profile.shared else ["It needs no second client."]
     lines += ["", "Bounds, where the mount tells no other:"] if profile.bound_rules else []
     lines += [f"  {line}" for line in map(_bound_line, profile.bound_rules.values())]
+    lines += _retransmission_lines(profile)
     for property_id, clauses in groupby(list_clauses(profile), key=lambda clause: clause.property_id):
         lines += ["", f"{property_id}: {PROPERTIES[property_id].question}"]
         lines += [line for clause in clauses for line in _clause_lines(clause)]
@@ -55,13 +56,32 @@ def diff_profiles(first: str, second: str) -> str:
     return _columns(("PROPERTY", "WHERE", _heading(left), _heading(right)), rows)
 
 
+def _fits(profile: Profile) -> str:
+    kinds = ", ".join((*profile.fstypes, *profile.sources))
+    return f"{kinds} with {' or '.join(profile.options)}" if profile.options else kinds
+
+
 def _heading(profile: Profile) -> str:
     return profile.name.upper()
 
 
 def _bound_line(rule: BoundRule) -> str:
-    told = " or ".join(filter(None, (rule.client_option, rule.source_option, rule.mount_option)))
-    return f"{rule.name}: {format_duration(rule.default_s)}, {f'read from {told}; ' if told else ''}{rule.source}"
+    told = " or ".join(filter(None, (rule.client_option, rule.source_option, *rule.mount_options)))
+    words = [f"read from {told}"] if told else []
+    words += [f"0 s with {' or '.join(rule.zero_with)}"] if rule.zero_with else []
+    words += [f"0 s without {' or '.join(rule.zero_without)}"] if rule.zero_without else []
+    if rule.expected:
+        words.append(f"usually {format_duration(rule.expected.default_s)} {rule.expected.where}")
+    return f"{rule.name}: {'; '.join([format_duration(rule.default_s), *words, rule.source])}"
+
+
+def _retransmission_lines(profile: Profile) -> Iterable[str]:
+    told = profile.retransmission
+    if told.calls:
+        when = f" ({told.condition})" if told.condition else ""
+        yield ""
+        yield f"EEXIST or ENOENT can be the answer to a request sent twice{when}: {', '.join(sorted(told.calls))}"
+        yield f"      {told.source}"
 
 
 def _clause_lines(clause: Clause) -> Iterable[str]:

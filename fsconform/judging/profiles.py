@@ -9,8 +9,12 @@ from pathlib import Path
 
 import fsconform
 from fsconform.judging.bounds import FIXED, BoundRule, read_bounds
+from fsconform.judging.conditions import Host, hosts_of
+from fsconform.judging.mount_options import find_option
+from fsconform.judging.retransmission import KEYS as RETRANSMISSION_KEYS
+from fsconform.judging.retransmission import Retransmission, read_retransmission
 from fsconform.judging.rules import KEYS as RULE_KEYS
-from fsconform.judging.rules import Host, Rule, kernel_version, read_rule, strongest
+from fsconform.judging.rules import Rule, inherit, read_rule, strongest
 from fsconform.judging.tables import Table, read_toml
 from fsconform.vocabulary.cells import ALL_SITES, Cell
 from fsconform.vocabulary.errors import CannotTestError, unknown
@@ -18,8 +22,9 @@ from fsconform.vocabulary.promises import Bound, BoundOrigin, Promise, Strength
 from fsconform.vocabulary.properties import PROPERTIES
 from fsconform.vocabulary.sites import Site
 
-_KEYS = ("profile", "match", "bounds", "promise")
-_PROFILE_KEYS = ("name", "title", "model", "shared", "second_client")
+_KEYS = ("profile", "match", "retransmit_ambiguous", "bounds", "promise")
+_PROFILE_KEYS = ("name", "title", "extends", "model", "shared", "second_client")
+_RETRANSMISSION = "retransmit_ambiguous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +42,22 @@ class Profile:
     fstypes: tuple[str, ...]
     sources: tuple[str, ...]
     """Patterns (`*`, `?`, `[...]`) of the source in mountinfo."""
+    options: tuple[str, ...]
+    """Mount options of which a mount must have one; empty: any mount."""
+    retransmission: Retransmission
     bound_rules: Mapping[str, BoundRule]
     rules: tuple[Rule, ...]
 
     def matches(self, site: Site) -> bool:
-        """Whether a mount is of this kind, by its fstype or its source."""
-        return any(fnmatchcase(site.mount.fstype, pattern) for pattern in self.fstypes) or any(
+        """Whether a mount is of this kind: by its fstype or its source, and by its options where some are named."""
+        fits = any(fnmatchcase(site.mount.fstype, pattern) for pattern in self.fstypes) or any(
             fnmatchcase(site.mount.source, pattern) for pattern in self.sources
         )
+        return fits and (not self.options or find_option(site.mount.options, self.options) is not None)
+
+    def retransmit_ambiguous(self, sites: Sequence[Site]) -> frozenset[str]:
+        """Step kinds whose EEXIST or ENOENT leaves open, on these mounts, whether the call took effect."""
+        return self.retransmission.ambiguous_among(sites)
 
     def bounds(self, site: Site) -> list[Bound]:
         """The bounds in force at one site. Raises CannotTestError where the mount gives one that is no duration."""
@@ -59,8 +72,7 @@ class Profile:
         if cell.property_id not in PROPERTIES:
             raise unknown("property", cell.property_id, PROPERTIES)
         sites = (observer, *others)
-        hosts = [Host(site.mount.fstype, kernel_version(site.kernel)) for site in sites]
-        rule = self._rule(cell, hosts)
+        rule = self._rule(cell, hosts_of(sites))
         claim, bound = rule.claim, None
         if claim.strength is Strength.WITHIN:
             observers = sites if cell.observing == ALL_SITES else sites[:1]
@@ -106,11 +118,20 @@ def load_profile(name_or_path: str) -> Profile:
 
     Raises CannotTestError, naming file, key, what is wrong and the nearest known word.
     """
+    return _load(name_or_path, ())
+
+
+def _load(name_or_path: str, extending: tuple[str, ...]) -> Profile:
+    """`extending`: the files that are being read because each extends the next."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
-        return _read_profile(read_toml(Path(name_or_path), _KEYS))
-    if name_or_path not in shipped_profiles():
-        raise unknown("profile", name_or_path, shipped_profiles())
-    return _read_profile(read_toml(_shelf() / f"{name_or_path}.toml", _KEYS))
+        path = Path(name_or_path)
+    elif name_or_path in shipped_profiles():
+        path = _shelf() / f"{name_or_path}.toml"
+    else:
+        raise unknown("profile", name_or_path, shipped_profiles(), f"{extending[-1]}: extends" if extending else "")
+    if str(path) in extending:
+        raise CannotTestError(f"{extending[0]}: profile.extends: profiles extend each other in a circle")
+    return _read_profile(read_toml(path, _KEYS), (*extending, str(path)))
 
 
 def match_profile(sites: Sequence[Site]) -> Profile | None:
@@ -152,18 +173,27 @@ def _shelf() -> Path:
     return inside if inside.is_dir() else package.parent / "profiles"
 
 
-def _read_profile(table: Table) -> Profile:
+def _read_profile(table: Table, extending: tuple[str, ...]) -> Profile:
     if "profile" not in table:
         raise table.error("", "the table [profile] is missing")
     head = table.table("profile", _PROFILE_KEYS)
+    base = _load(head.text("extends"), extending) if "extends" in head else None
     shared = head.flag("shared")
-    match = table.table("match", ("fstype", "source"))
-    bounds = read_bounds(table.table("bounds", None))
-    rules = tuple(read_rule(entry, bounds) for entry in table.tables("promise", RULE_KEYS, "property"))
+    match = table.table("match", ("fstype", "source", "option"))
+    bounds = {**(base.bound_rules if base else {}), **read_bounds(table.table("bounds", None))}
+    own = tuple(read_rule(entry, bounds) for entry in table.tables("promise", RULE_KEYS, "property"))
+    rules = inherit(base.rules, base.name, own) if base else own
     if not rules:
         raise table.error("", "promises nothing: it has no [[promise]]")
     return Profile(
         table.file, head.text("name"), head.text("title"), head.text("model", ""), shared,
         head.text("second_client") if shared else head.text("second_client", ""),
-        match.words("fstype"), match.words("source"), bounds, rules,
+        match.words("fstype"), match.words("source"), match.words("option"),
+        _read_retransmission(table, base), bounds, rules,
     )  # fmt: skip
+
+
+def _read_retransmission(table: Table, base: Profile | None) -> Retransmission:
+    if _RETRANSMISSION in table:
+        return read_retransmission(table.table(_RETRANSMISSION, RETRANSMISSION_KEYS))
+    return base.retransmission if base else Retransmission()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from fsconform.judging.bounds import FIXED, BoundRule
+from fsconform.judging.conditions import Condition, Host, read_condition
 from fsconform.judging.durations import format_duration
 from fsconform.judging.tables import Table
 from fsconform.vocabulary.axes import AXIS_VALUES, PROPERTY_AXES
@@ -20,37 +19,6 @@ KEYS = ("property", "where", "when", "strength", "within", "unsupported", "evide
 _PLAIN = {word.value: word for word in (Strength.GUARANTEED, Strength.NOT_PROMISED, Strength.OPTIONAL)}
 _CLAIMS = ("strength", "within", "unsupported")
 _ERRNOS = tuple(name for name in dir(errno) if name.startswith("E"))
-_KERNEL = re.compile(r"\d+(\.\d+){0,2}\Z")
-
-
-class Host(NamedTuple):
-    """What a condition can ask of a site."""
-
-    fstype: str
-    kernel: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """`when = { fstype = [...], kernel_below = "6.6" }`: all of it must hold at one of the sites of the cell."""
-
-    fstypes: tuple[str, ...] = ()
-    kernel_below: tuple[int, ...] = ()
-
-    def holds(self, hosts: Iterable[Host]) -> bool:
-        """Whether one of the hosts fulfils it."""
-        return any(
-            (not self.fstypes or host.fstype in self.fstypes)
-            and (not self.kernel_below or host.kernel < self.kernel_below)
-            for host in hosts
-        )
-
-    def __str__(self) -> str:
-        """`tmpfs on kernels below 6.6`."""
-        words = ["/".join(self.fstypes)] if self.fstypes else []
-        if self.kernel_below:
-            words.append("kernel below " + ".".join(map(str, self.kernel_below)))
-        return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +59,12 @@ class Rule:
         """How specific it is: the number of axes it names, and one for a condition."""
         return len(self.where) + (self.condition is not None)
 
+    @property
+    def scope(self) -> tuple[object, ...]:
+        """What it is about, the property aside: rules of equal scope say so in the same words."""
+        where = frozenset((axis, frozenset(values)) for axis, values in self.where.items())
+        return where, self.condition
+
     def speaks_of(self, property_id: str, axes: Mapping[str, str]) -> bool:
         """Whether it is about a cell, its condition aside. An axis the cell does not have is never matched."""
         return property_id in self.properties and all(axes.get(axis) in values for axis, values in self.where.items())
@@ -115,10 +89,17 @@ def strongest(
     return tuple(rule for rule in candidates if rule.rank == top)
 
 
-def kernel_version(text: str) -> tuple[int, ...]:
-    """`6.1.0-13-amd64` -> (6, 1, 0); (0,) where it does not begin with a figure."""
-    found = re.match(r"\d+(\.\d+)*", text)
-    return tuple(int(part) for part in found.group().split(".")) if found else (0,)
+def inherit(inherited: Iterable[Rule], origin: str, own: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules of a profile that extends `origin`: its own, and the inherited ones that they do not replace.
+
+    One of its own replaces, for each of its properties, the inherited one with the same `where` and `when`.
+    """
+    replaced = {(word, rule.scope) for rule in own for word in rule.properties}
+    kept = ((rule, tuple(word for word in rule.properties if (word, rule.scope) not in replaced)) for rule in inherited)
+    return (
+        *(replace(rule, properties=words, place=f"{rule.place} of {origin}") for rule, words in kept if words),
+        *own,
+    )
 
 
 def read_rule(table: Table, bounds: Mapping[str, BoundRule]) -> Rule:
@@ -131,7 +112,7 @@ def read_rule(table: Table, bounds: Mapping[str, BoundRule]) -> Rule:
             raise table.unknown("property", "property", word, PROPERTIES)
     evidence = Evidence(table.choice("evidence", "evidence", [item.value for item in Evidence]))
     return Rule(
-        table.path, properties, _read_where(table, properties), _read_condition(table), _read_claim(table, bounds),
+        table.path, properties, _read_where(table, properties), read_condition(table), _read_claim(table, bounds),
         evidence, table.text("source"), table.text("note", ""),
     )  # fmt: skip
 
@@ -147,18 +128,6 @@ def _read_where(table: Table, properties: Sequence[str]) -> dict[str, tuple[str,
                 if value not in axes[axis]:
                     raise where.unknown(axis, f"value for {property_id}", value, axes[axis])
     return {axis: where.words(axis) for axis in AXIS_VALUES if axis in where}
-
-
-def _read_condition(table: Table) -> Condition | None:
-    if "when" not in table:
-        return None
-    when = table.table("when", ("fstype", "kernel_below"))
-    if not when.names():
-        raise table.error("when", "is empty; name fstype, kernel_below or both")
-    kernel = when.text("kernel_below", "")
-    if kernel and not _KERNEL.match(kernel):
-        raise when.error("kernel_below", f'{kernel!r} is no kernel version; write it like "6.6"')
-    return Condition(when.words("fstype"), kernel_version(kernel) if kernel else ())
 
 
 def _read_claim(table: Table, bounds: Mapping[str, BoundRule]) -> Claim:

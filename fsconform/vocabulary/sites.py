@@ -94,6 +94,8 @@ class Site:
     free_files: int
     client_options: tuple[tuple[str, str], ...] = ()
     """What the mount itself says of its caches (3FS: `3fs-virt/get-conf/usr.*`), name -> text."""
+    booted_ns: tuple[int, int] | None = None
+    """When its kernel's clock read 0, ns on the controller's clock, as (earliest, latest); None where not known."""
 
     def client_option(self, name: str) -> str | None:
         """One entry of `client_options`."""

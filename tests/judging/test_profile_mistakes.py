@@ -92,7 +92,7 @@ MISTAKES = [
     ('fstype = "tmpfs", kernel_below', 'fstyp = "tmpfs", kernel_below', "when: unknown key 'fstyp'; did you mean"),
     ('kernel_below = "6.6"', 'kernel_below = 6.6', "when.kernel_below: must be text, is a number"),
     ('kernel_below = "6.6"', 'kernel_below = "six"', "when.kernel_below: 'six' is no kernel version"),
-    ('when = { fstype = "tmpfs", kernel_below = "6.6" }', 'when = {}', ".when: is empty; name fstype, kernel_below"),
+    ('when = { fstype = "tmpfs", kernel_below = "6.6" }', 'when = {}', ".when: is empty; name one or more of"),
     ('[[promise]]', '[promise]', "is no TOML"),
     ('[profile]', '[profile', "is no TOML"),
 ]  # fmt: skip
