@@ -13,7 +13,16 @@ from rich.text import Text
 from fsconform.report.accusations import accusations_of
 from fsconform.report.asides import capability_line, near_misses, search_line
 from fsconform.report.console_blocks import accusation_blocks
-from fsconform.report.console_tables import STYLES, cell_tables, copyable, cure_table, facts_grid, shot_table, title
+from fsconform.report.console_tables import (
+    STYLES,
+    application_table,
+    cell_tables,
+    copyable,
+    cure_table,
+    facts_grid,
+    shot_table,
+    title,
+)
 from fsconform.report.escaping import visible
 from fsconform.report.numbers import bytes_text, count_text
 from fsconform.report.verdict_text import TOPOLOGY_WORDS, sentence
@@ -67,6 +76,7 @@ def _verdict_line(record: RunRecord) -> RenderableType:
 def _parts(record: RunRecord, width: int, written: Sequence[Path]) -> Iterator[RenderableType]:
     yield Text()
     yield _verdict_line(record)
+    yield from application_table(record.applications)
     yield Text()
     yield facts_grid(_facts(record))
     yield from cell_tables(record, width)

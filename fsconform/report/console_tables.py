@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fsconform.report.applications import APPLICATION_STYLES, application_rows
 from fsconform.report.asides import cure_rows, shot_delays, shot_rows
 from fsconform.report.digest import Family, families_of
+from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
 
@@ -107,6 +109,20 @@ def _broken_at_slash(name: str, width: int) -> str:
             lines.append("")
         lines[-1] += f"{word}/"
     return "\n".join(lines).removesuffix("/")
+
+
+def application_table(verdicts: Sequence[ApplicationVerdict]) -> Iterator[RenderableType]:
+    """What all this means for real stores, worst first; nothing where nothing was decided."""
+    if not verdicts:
+        return
+    table = _plain_table("verdict", "store", "why, and what decides it")
+    for row in application_rows(verdicts):
+        why = Text("; ".join(filter(None, (row.why, row.deciding))))
+        cure = f"\ncure: {row.cure}" if row.cure else ""
+        verdict = Text(row.verdict, style=APPLICATION_STYLES[row.safety])
+        table.add_row(verdict, Text(row.title), why.append(cure, style="dim").append(f" ({row.evidence})", style="dim"))
+    yield from title("What that means for applications")
+    yield Padding(table, (0, 0, 0, 2))
 
 
 def title(text: str) -> Iterator[RenderableType]:

@@ -9,6 +9,7 @@ from typing import Any
 from fsconform.judging.summary import summarise_latency
 from fsconform.report.digest import rate_of
 from fsconform.report.verdict_text import repeat_command, sentence
+from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.observations import Cure, Observation, Witness
 from fsconform.vocabulary.promises import Promise
 from fsconform.vocabulary.records import RunRecord
@@ -39,7 +40,17 @@ def report_object(record: RunRecord) -> dict[str, Any]:
         "capabilities": _capabilities(record), "bounds": list(record.bounds),
         "blind_spots": list(record.blind_spots), "incidents": list(record.incidents),
         "left_behind": list(record.left_behind),
+        "applications": [application_object(verdict) for verdict in record.applications],
         "cells": [_cell(record, result) for result in record.cells], "search": record.search.to_json(),
+    }  # fmt: skip
+
+
+def application_object(verdict: ApplicationVerdict) -> dict[str, Any]:
+    """One entry of `applications`."""
+    return {
+        "name": verdict.name, "title": verdict.title, "safety": verdict.safety.value, "within_s": verdict.within_s,
+        "verdict": str(verdict), "deciding": verdict.deciding, "why": verdict.why, "cure": verdict.cure,
+        "evidence": verdict.evidence, "untested": list(verdict.untested),
     }  # fmt: skip
 
 

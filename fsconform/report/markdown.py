@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from fsconform.report.accusations import accusations_of, first_titles
+from fsconform.report.applications import application_rows
 from fsconform.report.asides import capability_line, cure_rows, near_misses, search_line, shot_delays, shot_rows
 from fsconform.report.digest import WORST_FIRST, families_of, outcomes_text
 from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, visible
@@ -47,6 +48,7 @@ def markdown_report(record: RunRecord) -> str:
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
         search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
         near_misses=near_misses(record), again=repeat_command(record), topology_words=TOPOLOGY_WORDS,
+        applications=application_rows(record.applications),
         model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip
 

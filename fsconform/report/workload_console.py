@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fsconform.report.console_tables import KEY_WIDTH, copyable, facts_grid, title
+from fsconform.report.console_tables import KEY_WIDTH, application_table, copyable, facts_grid, title
 from fsconform.report.escaping import visible
 from fsconform.report.verdict_text import TOPOLOGY_WORDS
 from fsconform.report.witnesses import Moment
@@ -58,6 +58,7 @@ def workload_text(record: WorkloadRecord, width: int = 100) -> str:
 def _parts(record: WorkloadRecord, written: Sequence[Path]) -> Iterator[RenderableType]:
     yield Text()
     yield _verdict(record)
+    yield from application_table(record.applications)
     yield Text()
     yield facts_grid(_facts(record))
     for result in record.results:

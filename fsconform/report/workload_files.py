@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsconform.report.machine import plain
+from fsconform.report.applications import application_rows
+from fsconform.report.machine import application_object, plain
 from fsconform.report.workload_text import (
     counter_rows,
     errno_rows,
@@ -57,7 +58,9 @@ def workload_object(record: WorkloadRecord) -> dict[str, Any]:
         "topologies": dict(record.topologies), "parts": dict(record.parts),
         "sites": [site.to_json() for site in record.sites], "bounds": list(record.bounds),
         "blind_spots": list(record.blind_spots), "incidents": list(record.incidents),
-        "left_behind": list(record.left_behind), "replays": [_replay(result) for result in record.results],
+        "left_behind": list(record.left_behind),
+        "applications": [application_object(verdict) for verdict in record.applications],
+        "replays": [_replay(result) for result in record.results],
     }  # fmt: skip
 
 
@@ -107,5 +110,6 @@ def workload_markdown(record: WorkloadRecord) -> str:
         record=record, word=_WORDS[record.exit_status], sentence=workload_sentence(record),
         sites={site.letter: site for site in record.sites}, story=story_of, findings=findings_of, counters=counter_rows,
         errnos=errno_rows, facts=fact_rows, logs=log_lines, notes=notes, status=workload_status_line(record),
+        applications=application_rows(record.applications),
         model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip

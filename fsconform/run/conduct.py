@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from fsconform import __version__
 from fsconform.fleet.fleet import Fleet, Worker
 from fsconform.fleet.launch import Launch
+from fsconform.judging.applications import judge_applications
 from fsconform.judging.judgement import judge
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.oracles.examination import examine
@@ -127,6 +128,7 @@ class _Run:
             operations=measured.operations,
             blind_spots=found.blind_spots,
             bounds=bound_lines(profile, found.sites),
+            applications=judge_applications(results),
             histories=measured.histories,
         )  # fmt: skip
 

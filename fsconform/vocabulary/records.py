@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.sites import Site
@@ -57,6 +58,8 @@ class RunRecord:
     """What these sites cannot show."""
     bounds: tuple[str, ...] = ()
     """The bounds in force, one line each with their origin."""
+    applications: tuple[ApplicationVerdict, ...] = ()
+    """What all this means for real stores."""
     histories: Mapping[str, RoundHistory] = field(default_factory=dict)
     """Cell id -> history of a violated cell."""
 

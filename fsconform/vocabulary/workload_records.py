@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.sites import Site
 from fsconform.vocabulary.verdicts import EXIT_INCONCLUSIVE, EXIT_INTERRUPTED, EXIT_KEPT, EXIT_VIOLATED
 from fsconform.vocabulary.workloads import Box, EpisodeResult
@@ -36,6 +37,8 @@ class WorkloadRecord:
     inconclusive: str = ""
     how_to: str = ""
     left_behind: tuple[str, ...] = ()
+    applications: tuple[ApplicationVerdict, ...] = ()
+    """What the replays mean for this store."""
     incidents: tuple[str, ...] = ()
     blind_spots: tuple[str, ...] = ()
 

@@ -213,6 +213,8 @@ class Attribution:
     """How many blocks, jobs or calls it is about."""
     urgent: bool = False
     """Whether it destroys good data: told first of all."""
+    bound_s: float = 0.0
+    """The promised bound within which it is legal, seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _attribution(scene: Scene, report: InstanceReport, box: Box, misses: list[Mi
     events = [e for miss in misses[:2] for e in (miss.primed, miss.publish, miss.look)]
     cure = _cure(promise) if box is Box.WITHIN else ""
     return Attribution(box, title, why, EXPLAINED, few([*events, *_later(scene, report, first)]), "visibility.create",
-                       cure, len(misses))  # fmt: skip
+                       cure, len(misses), bound_s=promise.bound_s if box is Box.WITHIN else 0.0)  # fmt: skip
 
 
 def _seen(scene: Scene, report: InstanceReport, misses: list[Miss]) -> str:

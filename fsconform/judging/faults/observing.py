@@ -46,8 +46,8 @@ def attribute_names(scene: Scene, first: InstanceReport, second: InstanceReport)
     block = differing[0]
     why = (
         f"{len(differing)} of {len(first.names)} names differ, first of block {block}: {first.names[block]} at "
-        f"{first.letter}, {second.names[block]} at {second.letter}; {there} blocks are there under the names of {first.letter}. Seed "
-        "string, hash function, block size and model settings must agree letter by letter."
+        f"{first.letter}, {second.names[block]} at {second.letter}; {there} blocks are there under the names of "
+        f"{first.letter}. Seed string, hash function, block size and model settings must agree letter by letter."
     )
     looks = [e for e in second.events if e.step == "lookup" and e.block == block][:2]
     stores = [e for e in first.events if e.block == block and e.step == "rename"][:1]

@@ -111,8 +111,8 @@ def _early(scene: Scene, before: tuple[int, ...], after: tuple[int, ...]) -> Ite
     ]
     if not before[1] and before[3] < size:
         why = (
-            f"Between rename and close B saw length {before[2]:,} and read {before[3]:,} of {size:,} bytes. A length is "
-            "promised from close (or fsync) on: the connector gives the block its name too early."
+            f"Between rename and close B saw length {before[2]:,} and read {before[3]:,} of {size:,} bytes. A length "
+            "is promised from close (or fsync) on: the connector gives the block its name too early."
         )
         yield Attribution(Box.WITHIN, "published before it was closed", why, (), few(events),
                           "content.complete", "close before rename")  # fmt: skip

@@ -13,6 +13,7 @@ from fsconform.fleet.launch import Launch
 from fsconform.judging.attribution import judge_episode
 from fsconform.judging.faults.evidence import PromiseOf
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
+from fsconform.judging.replays import judge_replays
 from fsconform.personalities.catalogue import MODULES, personality
 from fsconform.run import refusals
 from fsconform.run.directory import new_run_id, remove, remove_locally
@@ -96,6 +97,7 @@ class _Replay:
             bounds=bound_lines(profile, found.sites), interrupted=self.interrupted,
             inconclusive=ONE_CLIENT if alone else "",
             how_to=(profile.second_client or second_client(found.sites[0])) if alone else "",
+            applications=judge_replays(store.application, self.results),
             left_behind=removal.left_behind, incidents=tuple(dict.fromkeys(incidents)), blind_spots=found.blind_spots,
         )  # fmt: skip
 
