@@ -172,12 +172,13 @@ def _contents(
 
 def _judges(look: Step, data: set[Bytes | None]) -> bool:
     """Whether the look verifies the bytes that the creators wrote."""
-    return look.version == 0 and all(
-        entry is not None
-        and entry.key == look.key
-        and (look.size == entry.size or (look.size == 0 and entry.version > 0))
-        for entry in data
-    )
+
+    def fits(entry: Bytes) -> bool:
+        if entry.version:  # any whole version is exact, and says which one it is
+            return look.size in (0, entry.size)
+        return look.version == 0 and look.size == entry.size
+
+    return all(entry is not None and entry.key == look.key and fits(entry) for entry in data)
 
 
 def _meetings(kept: list[Mention]) -> tuple[Ints, Ints]:

@@ -9,10 +9,13 @@ import numpy as np
 
 from fsconform.oracles.anomalies import Anomaly
 from fsconform.oracles.evidence import Evidence
+from fsconform.oracles.mentions import Mention
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Bools, Told
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.histories import INF
+
+_EFFECTIVE = (OnceKind.WIN, OnceKind.PUBLISH, OnceKind.MAYBE)
 
 
 def wrong_contents(evidence: Evidence) -> Iterator[Anomaly]:
@@ -37,20 +40,28 @@ def _broken_look(evidence: Evidence, name: int, index: int, bad: Bools, content:
     """One class of wrong bytes seen by one look, split by what excuses it."""
     mention, plan = evidence.plan.mentions[index], evidence.plan
     word, got = plan.names[name], Content(min(content, Content.TORN)).name.lower()
-    by_property: dict[str, list[int]] = defaultdict(list)
+    groups: dict[tuple[str, Mention], list[int]] = defaultdict(list)
     for number in np.flatnonzero(bad).tolist():
-        by_property[_broken_property(evidence, name, index, number, content)].append(number)
-    for property_id, rounds in by_property.items():
-        creators = [plan.mentions[creator.mention] for creator in plan.creators[name]]
-        steps = (*((maker.lane, maker.step) for maker in creators), (mention.lane, mention.step))
+        property_id = _broken_property(evidence, name, index, number, content)
+        groups[property_id, _writer(evidence, name, number, mention.site)].append(number)
+    for (property_id, writer), rounds in groups.items():
         grown = property_id == "size.grow"
         delays = evidence.invoked[rounds, index] - evidence.complete[rounds, name]
         yield Anomaly(
-            "stale-size" if grown else got, property_id, tuple(rounds), word, steps,
+            "stale-size" if grown else got, property_id, tuple(rounds), word,
+            ((writer.lane, writer.step), (mention.lane, mention.step)),
             f"expected all bytes of {word} from {mention.kind}, got {got} content",
             tuple(delays.tolist()) if grown else (), mention.observer, "known" if grown else "",
-            creators[0].kind, creators[0].site, mention.site,
+            writer.kind, writer.site, mention.site,
         )  # fmt: skip
+
+
+def _writer(evidence: Evidence, name: int, number: int, observing: str) -> Mention:
+    """Who may have made the bytes in a round: one that took effect, of another site than the reader's if there is."""
+    creators = [creator.mention for creator in evidence.plan.creators[name]]
+    effective = [maker for maker in creators if evidence.kind[number, maker] in _EFFECTIVE] or creators
+    makers = [evidence.plan.mentions[maker] for maker in effective]
+    return next((maker for maker in makers if maker.site != observing), makers[0])
 
 
 def _broken_property(evidence: Evidence, name: int, index: int, number: int, content: int) -> str:

@@ -86,3 +86,14 @@ def test_a_size_seen_before_the_close_may_be_cached() -> None:
     (anomaly,) = examine(history).anomalies
     assert (anomaly.kind, anomaly.property_id, anomaly.state) == ("stale-size", "size.grow", "known")
     assert anomaly.staleness_ns == (20,)
+
+
+def test_the_writer_is_one_that_took_effect() -> None:
+    make, fill, close = Step("excl_create", NAME), Step("write", key=KEY, size=SIZE), Step("close")
+    lost = ("b", [(make, 1, 2, errno.EEXIST), (fill, 2, 3, errno.EBADF), (close, 4, 5, errno.EBADF)])
+    made = ("a", [(make, 0, 1, 0), (fill, 2, 3, 0), (close, 4, 10, 0)])
+    history = one_round(lost, made, ("b", [(Step("open_read", NAME, key=KEY, size=SIZE), 30, 31, 0)]))
+    history.lanes[1].value[0, 1], history.lanes[2].value[0, 0] = SIZE, 1
+    (anomaly,) = examine(history).anomalies
+    assert (anomaly.kind, anomaly.acting, anomaly.observing) == ("stale-size", "a", "b")
+    assert anomaly.steps == ((1, 0), (2, 0))
