@@ -32,9 +32,9 @@ def matrix_markdown(result: Selftest) -> str:
     lines = [
         "# Kill matrix",
         "",
-        "Made by `fsconform selftest --output FILE`: every mutant of the emulated filesystem, the properties that caught",
-        "it (violations of trials), and how long its run took. A mutant that survives is a hole; a property without a",
-        "mutant is no check.",
+        "Made by `fsconform selftest --output FILE`: every mutant of the emulated filesystem, the properties that",
+        "caught it (violations of trials), and how long its run took. A mutant that survives is a hole; a property",
+        "without a mutant is no check.",
         "",
         summary_line(result) + ".",
         "",
