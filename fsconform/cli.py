@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -90,9 +90,13 @@ def _conform(options: Any, report: Path | None) -> int:
     return record.exit_status
 
 
+class _ToldExit(SystemExit):
+    """The end, after its status was printed."""
+
+
 def _end(status: int) -> None:
     typer.echo(f"exit status {status} ({EXIT_WORDS[status]})")
-    raise typer.Exit(status)
+    raise _ToldExit(status)
 
 
 def _enter_namespace_for_labs(sites: list[str]) -> None:
@@ -139,6 +143,24 @@ def workload(*arguments: Any, **options: Any) -> None:
     """See `workload_command`."""
     _enter_namespace_for_labs(options["sites"])
     workload_command(*arguments, **options)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[str], typer.Argument(help="Two reports or more: their directories, or report.json files.")],
+    output: Annotated[Path | None, typer.Option(help="Write compare.md and compare.json into this directory.")] = None,
+) -> None:
+    """Show runs side by side: what was promised, what was seen, and how they differ."""
+    from fsconform.report.comparison import compare as side_by_side
+    from fsconform.report.comparison_console import print_comparison
+    from fsconform.report.comparison_files import write_comparison
+    from fsconform.report.reading import read_report
+
+    comparison = side_by_side([read_report(place) for place in runs])
+    written = write_comparison(comparison, output) if output else ()
+    print_comparison(comparison)
+    for path in written:
+        typer.echo(f"written: {path}")
 
 
 @app.command()
@@ -234,13 +256,16 @@ def main() -> None:
     """Entry point: errors of the user become one message and the right exit status, never a traceback."""
     try:
         app(standalone_mode=True)
+    except SystemExit as end:
+        if end.code == EXIT_INTERRUPTED:
+            _end_interrupted(told=isinstance(end, _ToldExit))
+        raise
     except FsconformError as error:
         typer.echo(f"fsconform: {error}", err=True)
         typer.echo(f"exit status {error.status} ({EXIT_WORDS[error.status]})", err=True)
         sys.exit(error.status)
     except KeyboardInterrupt:
-        typer.echo(f"exit status {EXIT_INTERRUPTED} ({EXIT_WORDS[EXIT_INTERRUPTED]})", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _end_interrupted(told=False)
     except Exception as error:  # whatever it is, it is ours, and the user must learn how to report it
         import traceback
 
@@ -248,6 +273,15 @@ def main() -> None:
         typer.echo(f"fsconform: this is a fault of fsconform, please report it: {error!r}", err=True)
         typer.echo(f"exit status {EXIT_FAULT} ({EXIT_WORDS[EXIT_FAULT]})", err=True)
         sys.exit(EXIT_FAULT)
+
+
+def _end_interrupted(told: bool) -> NoReturn:
+    if not told:
+        typer.echo(f"exit status {EXIT_INTERRUPTED} ({EXIT_WORDS[EXIT_INTERRUPTED]})", err=True)
+    # CPython remembers an interrupt that passed an exec of text (every dataclass has one), and would end by SIGINT
+    # although it was handled; the next exec of text makes it forget (run_eval_code_obj in Python/pythonrun.c).
+    exec("")
+    sys.exit(EXIT_INTERRUPTED)
 
 
 __all__ = ["EXIT_KEPT", "app", "main"]
