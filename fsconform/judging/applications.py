@@ -143,7 +143,7 @@ def _judge(store: Application, results: Sequence[CellResult]) -> ApplicationVerd
     worst_flaw = max(store.flaws, key=lambda flaw: SEVERITY.index(flaw.safety), default=None)
     worst = max(rulings, key=lambda ruling: (SEVERITY.index(ruling.safety), ruling.within_s), default=None)
     if worst_flaw and (worst is None or SEVERITY.index(worst_flaw.safety) >= SEVERITY.index(worst.safety)):
-        return ApplicationVerdict(store.name, store.title, worst_flaw.safety, 0.0, worst_flaw.source, worst_flaw.why,
+        return ApplicationVerdict(store.name, store.title, worst_flaw.safety, 0.0, "", worst_flaw.why,
                                   worst_flaw.cure, DESIGN)  # fmt: skip
     assert worst is not None
     return _verdict(store, worst, _untested(store, rulings))

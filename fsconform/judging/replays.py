@@ -43,7 +43,7 @@ def judge_replays(name: str, results: Sequence[EpisodeResult]) -> tuple[Applicat
 
 def _flawed(store: Application) -> ApplicationVerdict:
     flaw = store.flaws[0]
-    return ApplicationVerdict(store.name, store.title, flaw.safety, 0.0, flaw.source, flaw.why, flaw.cure, DESIGN)
+    return ApplicationVerdict(store.name, store.title, flaw.safety, 0.0, "", flaw.why, flaw.cure, DESIGN)
 
 
 def _safety(finding: Attribution, result: EpisodeResult) -> Safety:

@@ -26,6 +26,7 @@ STYLES = {
 KEY_WIDTH = 10
 WIDE = 110
 """Columns from which on the table also shows the age of cache entries."""
+_VERDICT = 18
 _INDENT, _SEEN, _AGE, _NARROW_PROMISE = 2, 20, 14, 12
 """Columns: before all tables; at least for what was seen, where there is room; for ages; at most for promises."""
 MODEL = "measured on a model"
@@ -115,12 +116,13 @@ def application_table(verdicts: Sequence[ApplicationVerdict]) -> Iterator[Render
     """What all this means for real stores, worst first; nothing where nothing was decided."""
     if not verdicts:
         return
-    table = _plain_table("verdict", "store", "why, and what decides it")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(max_width=_VERDICT, overflow="fold")
+    table.add_column(overflow="fold")
     for row in application_rows(verdicts):
-        why = Text("; ".join(filter(None, (row.why, row.deciding))))
-        cure = f"\ncure: {row.cure}" if row.cure else ""
-        verdict = Text(row.verdict, style=APPLICATION_STYLES[row.safety])
-        table.add_row(verdict, Text(row.title), why.append(cure, style="dim").append(f" ({row.evidence})", style="dim"))
+        told = "; ".join(filter(None, (row.why, row.deciding, row.cure and f"cure: {row.cure}")))
+        verdict = Text(row.verdict.partition(":")[0], style=APPLICATION_STYLES[row.safety])
+        table.add_row(verdict, Text.assemble(row.title, (f"\n{told} ({row.evidence})", "dim")))
     yield from title("What that means for applications")
     yield Padding(table, (0, 0, 0, 2))
 

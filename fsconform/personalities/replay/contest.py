@@ -17,6 +17,9 @@ _PATIENCE_NS = 500_000_000
 """How long one waits for the other; one that skipped a block or failed does not come."""
 
 
+_NAP_S = 20e-6
+
+
 class Contest:
     """One side of it. `side`: 0 or 1; each job has a word of its own per side, which counts the points passed."""
 
@@ -66,7 +69,7 @@ class Contest:
         self._signal(job, value)
         other = 2 * job + 1 - self._side
         while self._meeting.signalled(other) < value and time.monotonic_ns() - start < _PATIENCE_NS:
-            time.sleep(0)
+            time.sleep(_NAP_S)
 
     def _signal(self, job: int, value: int) -> None:
         self._meeting.signal(2 * job + self._side, value)

@@ -9,7 +9,8 @@ import threading
 import time
 from typing import Any, Callable, Optional, Sequence
 
-from fsconform.fleet.worker.barrier import Meeting, Place
+from fsconform.fleet.worker.barrier import Place
+from fsconform.fleet.worker.line import open_meeting
 from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.watchdog import beat
 from fsconform.personalities.replay import scenes
@@ -141,7 +142,7 @@ def perform(phase: int, scene: str, *arguments: Any) -> Any:
 def contest(phase: int, place: "Sequence[Any]", side: int) -> None:
     """Store everything, block by block in step with another instance."""
     scheduler = _scheduler()
-    match = Contest(scheduler.tier, Meeting(Place(*place)), side)
+    match = Contest(scheduler.tier, open_meeting(Place(*place)), side)
     scheduler.begin(phase, match.store)
     finish()
 
@@ -210,9 +211,3 @@ def report(final: bool = True) -> "dict[str, Any]":
         ],
         "tapes": tier.trace.to_wire(),
     }  # fmt: skip
-
-
-@function("replay clock")
-def clock() -> int:
-    """ns of CLOCK_MONOTONIC here."""
-    return time.monotonic_ns()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from fsconform.fleet.clocks import Shift
 from fsconform.fleet.fleet import Fleet, Worker, WorkerLost
 from fsconform.vocabulary.workloads import BlockOutcome, BlockRead, Event, InstanceReport, JobRecord
 
 FILL_S = 300.0
 """How long making contents and checking them may take."""
-_PINGS = 15
-_DRIFT = 500e-6
 
 
 class PartyLost(Exception):  # noqa: N818 - the state of an instance
@@ -30,9 +30,8 @@ class Party:
     worker: Worker
     letter: str
     phase_s: float
-    offset_ns: int = 0
-    """What to add to its stamps."""
     error_ns: int = 0
+    """Half-width of the error of its clock over the events of its last report."""
     reads: dict[int, BlockRead] = field(default_factory=dict)
     request: dict[str, int] = field(default_factory=dict)
     lost: str = ""
@@ -94,23 +93,6 @@ class Party:
         if not self.lost:
             self._call("replay close")
 
-    def set_clock(self) -> None:
-        """Where its clock stands against ours, by the fastest of some pings. Nothing to do on this host."""
-        if self.worker.launch.spec.launcher == "local":
-            return
-        best = 1 << 62
-        for _ in range(_PINGS):
-            sent = time.monotonic_ns()
-            there = self._call("replay clock")
-            delay = time.monotonic_ns() - sent
-            if delay < best:
-                best, self.offset_ns = delay, sent + delay // 2 - there
-        self.error_ns = best // 2
-
-    def drifted(self, seconds: float) -> int:
-        """Half-width of the clock error after some time, ns."""
-        return int(self.error_ns + seconds * _DRIFT * 1e9) if self.error_ns else 0
-
     def kill(self) -> None:
         """SIGKILL, as when a machine dies; what was recorded until now is kept."""
         self._last = self._call("replay report", False)
@@ -134,27 +116,35 @@ class Party:
             self._last = loss.report if isinstance(loss.report, Mapping) else self._last
             raise PartyLost(loss.reason) from loss
 
+    @property
+    def offset_ns(self) -> int:
+        """What to add to its stamps now, ns."""
+        return self.worker.clock.latest().offset
+
     def _report(self, told: Mapping[str, Any]) -> InstanceReport:
         counters = told["counters"]
+        raw = tuple(self._events(told["tapes"]))
+        shift = self.worker.clock.shift(np.array([stamp for e in raw for stamp in (e.invoked, e.returned)], np.int64))
+        self.error_ns = shift.error
+        events = tuple(replace(e, invoked=shift.of(e.invoked), returned=shift.of(e.returned)) for e in raw)
         return InstanceReport(
             letter=self.letter, site=self.worker.letter, names=tuple(told["names"]), numbers=dict(counters["numbers"]),
             times={name: tuple(values) for name, values in counters["times"].items()}, log=tuple(counters["log"]),
-            samples=self._rows(told["samples"]), changes=self._rows(told["changes"]), suffixes=dict(told["suffixes"]),
-            jobs=tuple(_job(job) for job in told["jobs"]), events=tuple(self._events(told["tapes"])),
+            samples=_rows(told["samples"], shift), changes=_rows(told["changes"], shift),
+            suffixes=dict(told["suffixes"]), jobs=tuple(_job(job) for job in told["jobs"]), events=events,
             reads=tuple(self.reads.values()), request=dict(self.request), direct=bool(told["direct"]), lost=self.lost,
         )  # fmt: skip
 
-    def _rows(self, data: bytes) -> tuple[tuple[int, int, int], ...]:
-        numbers = _numbers(data)
-        return tuple((numbers[k] + self.offset_ns, numbers[k + 1], numbers[k + 2]) for k in range(0, len(numbers), 3))
-
     def _events(self, tapes: Iterable[Any]) -> Iterable[Event]:
+        """As its own clock stamped them."""
         for thread, steps, paths, columns in tapes:
-            rows = zip(*map(_numbers, columns), strict=True)
-            for phase, block, step, path, invoked, returned, errno, value in rows:
-                back = returned if returned >= 1 << 62 else returned + self.offset_ns
-                yield Event(self.letter, thread, phase, block, steps[step], paths[path], invoked + self.offset_ns, back,
-                            errno, value)  # fmt: skip
+            for phase, block, step, path, *rest in zip(*map(_numbers, columns), strict=True):
+                yield Event(self.letter, thread, phase, block, steps[step], paths[path], *rest)
+
+
+def _rows(data: bytes, shift: Shift) -> tuple[tuple[int, int, int], ...]:
+    numbers = _numbers(data)
+    return tuple((shift.of(numbers[k]), numbers[k + 1], numbers[k + 2]) for k in range(0, len(numbers), 3))
 
 
 def without_report(party: Party) -> InstanceReport:

@@ -12,7 +12,6 @@ from fsconform.fleet.fleet import Fleet
 from fsconform.personalities.catalogue import Personality
 from fsconform.run.workload.options import WorkloadOptions
 from fsconform.run.workload.parties import Party, PartyLost, together, without_report
-from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.workloads import Episode, InstanceReport, Phase, Setup
 
 SEEDED = 0
@@ -61,7 +60,6 @@ class Stage:
             "suffix_seed": suffix_seed, "faithful": options.faithful, "deadline_s": options.deadline_s,
         }  # fmt: skip
         party.open({**settings, **changes}, filled)
-        party.set_clock()
         if letter not in self.opened:
             self.opened.append(letter)
         return party
@@ -82,12 +80,11 @@ class Stage:
 
     def play(self, story: Callable[[Stage], None]) -> Episode:
         """Perform a story and collect what was recorded, also where an instance was lost on the way."""
-        start = time.monotonic()
         with suppress(PartyLost):
             story(self)
-        return self._episode(time.monotonic() - start)
+        return self._episode()
 
-    def _episode(self, seconds: float) -> Episode:
+    def _episode(self) -> Episode:
         reports, files, errors = [], self.facts.pop("files", None), []
         for letter in self.opened:
             party = self.parties[letter]
@@ -95,7 +92,7 @@ class Stage:
                 reports.append(party.report())
             except PartyLost:
                 reports.append(without_report(party))
-            errors.append(party.drifted(seconds))
+            errors.append(party.error_ns)
         setup = Setup(
             personality=self.personality.name, variant=self.variant, reader=self.reader, blocks=self.options.blocks,
             size=self.options.size, tokens=self.options.tokens,
@@ -120,11 +117,3 @@ class Stage:
             if not self.parties[letter].lost:
                 self.facts["files"] = self.parties[letter].perform(Phase.END, "listing")
                 return
-
-    def shares_page(self) -> bool:
-        """Whether A and B can meet in shared memory (one host)."""
-        try:
-            with self.fleet.meeting([self.parties["A"].worker, self.parties["B"].worker]):
-                return True
-        except CannotTestError:
-            return False

@@ -27,21 +27,17 @@ STORED, PROMOTED = "cascade_job_failures", "promotion_job_failures"
 
 
 def store_together(stage: Stage, **changes: Any) -> None:
-    """A and B store all blocks at once, in step before each block where they can meet, else as they come."""
+    """A and B store all blocks at once, in step before each block."""
     for letter in "AB":
         stage.open(letter, True, **changes)
     stage.start("A", "B")
     story.ask_before(stage)
     first, second = stage.parties["A"], stage.parties["B"]
-    with stage.timed("store"):
-        if not stage.shares_page():
-            together(*(lambda p=party: p.perform(Phase.STORE, "store") for party in (first, second)))
-        else:
-            with stage.fleet.meeting([first.worker, second.worker]) as places:
-                together(*(
-                    lambda p=party, side=side: p.contest(Phase.STORE, places[side], side)
-                    for side, party in enumerate((first, second))
-                ))  # fmt: skip
+    with stage.timed("store"), stage.fleet.meeting([first.worker, second.worker]) as places:
+        together(*(
+            lambda p=party, side=side: p.contest(Phase.STORE, places[side], side)
+            for side, party in enumerate((first, second))
+        ))  # fmt: skip
     second.fill(False)
 
 
