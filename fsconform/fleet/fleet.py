@@ -9,19 +9,25 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from fsconform.fleet.clocks import Clock
 from fsconform.fleet.launch import Contact, Launch, abandon, contact_all
 from fsconform.fleet.page import Page
+from fsconform.fleet.pulse import Pulse
+from fsconform.fleet.rooms import Rooms
 from fsconform.fleet.rounds import RoundsJob
+from fsconform.fleet.switchboard import Switchboard
 from fsconform.fleet.trials import PendingTrials
 from fsconform.fleet.worker.barrier import Place
+from fsconform.fleet.worker.requests import whereabouts
 from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
-from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.trials import Trial
 
 __all__ = ["Fleet", "Launch", "PendingTrials", "Worker", "WorkerError", "WorkerLost"]
 _DEATH_S = 1.0
+FIRST_PINGS = 8
+"""With which a new worker's clock is compared with ours."""
 
 
 class Fleet:
@@ -37,6 +43,11 @@ class Fleet:
         self.abandoned: list[str] = []
         """Workers that could not be ended (uninterruptible in the kernel)."""
         self._page = Page()
+        self._switchboard = Switchboard()
+        self._rooms = Rooms(self._page, self._switchboard)
+        self._clocks: dict[tuple[str, str], Clock] = {whereabouts(): Clock("this host", exact=True)}
+        """By (boot_id, time namespace)."""
+        self._pulse: Pulse | None = None
         self._pending: list[PendingTrials] = []
         self._lock = threading.Lock()
         self._stopped = False
@@ -58,8 +69,31 @@ class Fleet:
             number = len(self.workers)
             worker = Worker(contact.launch, number, contact.gateway, contact.channel, contact.pid, contact.python)
             self.workers.append(worker)
-        worker.shares_page = bool(worker.call("attach", self._page.path, self._page.token))
+        line = contact.gateway.newchannel()
+        shares, *where = worker.call("attach", self._page.path, self._page.token, line)
+        worker.shares_page, worker.host = shares, where[0]
+        self._switchboard.connect(worker, line, self._page.halts)
+        self._set_clock(worker, (where[0], where[1]))
         return worker
+
+    def _set_clock(self, worker: Worker, key: tuple[str, str]) -> None:
+        """Find out which clock a worker has: one per kernel and time namespace, ours is exact.
+
+        Where no shared memory proves that it is our kernel, its messages must agree: clones of a virtual machine
+        have one boot_id and two clocks.
+        """
+        known = self._clocks.get(key) if key[0] else None
+        if not (worker.shares_page and known and known.exact):
+            self._switchboard.gauge([worker], FIRST_PINGS)
+            shift = worker.clock.latest()
+            if known is None:
+                known = self._clocks[key] = worker.clock
+            elif known.exact and abs(shift.offset) > shift.error:
+                known = worker.clock
+        worker.clock = known
+        with self._lock:
+            if worker.distant and self._pulse is None:
+                self._pulse = Pulse(self._switchboard, lambda: tuple(self.workers))
 
     def call(self, worker: Worker, name: str, *arguments: Any, deadline_s: float = 30.0) -> Any:
         """Call a function registered at the worker (`fleet.worker.requests`); arguments and result are builtins.
@@ -74,13 +108,9 @@ class Fleet:
 
     @contextmanager
     def meeting(self, workers: Sequence[Worker], patience_s: float = 30.0) -> Iterator[list[Place]]:
-        """Where these workers meet in the shared page for the time of one job of their own, in their order.
-
-        Raises CannotTestError where they are not on this host.
-        """
-        _refuse_strangers(workers)
-        with self._page.region() as region:
-            yield [self._page.place(region, lane, len(workers), patience_s) for lane in range(len(workers))]
+        """Where these workers meet for the time of one job of their own, in their order."""
+        with self._rooms.open(workers) as room:
+            yield [room.place(lane, patience_s) for lane in range(len(workers))]
 
     def run_rounds(
         self,
@@ -99,8 +129,7 @@ class Fleet:
         """
         if len(program.lanes) != len(workers):
             raise ValueError(f"{len(program.lanes)} lanes, {len(workers)} workers")
-        _refuse_strangers(workers)
-        job = RoundsJob(self._page, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append)
+        job = RoundsJob(self._rooms, program, workers, base, rounds, deadline_s, step_deadline_s, self.incidents.append)
         return job.run()
 
     def start_trials(
@@ -118,9 +147,8 @@ class Fleet:
         `gap_s`: pause between two sweeps over the pending trials. `ready`: a meeting point between acquainting and
         settling for several calls that share a window, so that no seed disturbs another's primed names.
         """
-        _refuse_strangers((actor, observer))
         pending = PendingTrials(
-            self._page, actor, observer, trials, settle_s, gap_s, step_deadline_s, ready, self.incidents.append
+            self._rooms, actor, observer, trials, settle_s, gap_s, step_deadline_s, ready, self.incidents.append
         )
         with self._lock:
             self._pending.append(pending)
@@ -140,7 +168,7 @@ class Fleet:
 
     def halt(self) -> None:
         """Ask running jobs to stop soon: they return what they have."""
-        self._page.halt()
+        self._rooms.halt()
         with self._lock:
             for pending in self._pending:
                 pending.halt()
@@ -150,6 +178,8 @@ class Fleet:
         if self._stopped:
             return
         self._stopped = True
+        if self._pulse is not None:
+            self._pulse.stop()
         self.halt()
         for worker in self.workers:
             worker.dismiss()
@@ -171,13 +201,3 @@ class Fleet:
         with self._lock:
             if worker in self.workers:
                 self.workers.remove(worker)
-
-
-def _refuse_strangers(workers: Sequence[Worker]) -> None:
-    """Workers meet in shared memory: all must be on this host. Raises CannotTestError."""
-    for worker in workers:
-        if not worker.shares_page:
-            raise CannotTestError(
-                f"site {worker.launch.spec.text!r}: its workers cannot share memory with those of this host; "
-                "sites on other hosts cannot take part in races and latency trials yet"
-            )

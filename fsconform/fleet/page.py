@@ -9,9 +9,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fsconform.fleet.worker.barrier import ABORT_WORD, HALT_WORD, REGION_WORDS, TOKEN_WORD, Place
-
-_REGIONS = 64
+from fsconform.fleet.worker.barrier import (
+    ABORT_WORD,
+    HALT_WORD,
+    PAGE_WORDS,
+    REGION_WORDS,
+    REGIONS,
+    TOKEN_WORD,
+    Place,
+)
 
 
 class Page:
@@ -20,11 +26,11 @@ class Page:
 
     def __init__(self) -> None:
         self._descriptor = os.memfd_create("fsconform-page")
-        os.ftruncate(self._descriptor, (_REGIONS + 1) * REGION_WORDS * 8)
+        os.ftruncate(self._descriptor, 8 * PAGE_WORDS)
         self._map = mmap.mmap(self._descriptor, 0)
         self._words = memoryview(self._map).cast("q")
         self.token = self._words[TOKEN_WORD] = secrets.randbits(62)
-        self._free = [region * REGION_WORDS for region in range(_REGIONS, 0, -1)]
+        self._free = [region * REGION_WORDS for region in range(REGIONS, 0, -1)]
         self._lock = threading.Lock()
 
     @property
@@ -45,11 +51,16 @@ class Page:
 
     def place(self, region: int, lane: int, lanes: int, patience_s: float) -> Place:
         """Where one worker of a job meets the others. `patience_s`: deadline of each of its waits, seconds."""
-        return Place(region, lane, lanes, self._words[HALT_WORD], patience_s)
+        return Place(region, lane, lanes, self._words[HALT_WORD], patience_s, seat=lane)
 
     def abort(self, region: int) -> None:
         """End the waits of a job whose partner is lost."""
         self._words[region + ABORT_WORD] = 1
+
+    @property
+    def halts(self) -> int:
+        """How many times all jobs were asked to stop."""
+        return self._words[HALT_WORD]
 
     def halt(self) -> None:
         """Ask every job that runs now to stop soon."""

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fsconform.fleet.page import Page
+from fsconform.fleet.clocks import EXACT, Clock, Shift
+from fsconform.fleet.rooms import Room, Rooms
 from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import HUNG, LOST, NOT_RUN
 from fsconform.vocabulary.histories import INF, LaneColumns, RoundHistory
@@ -27,7 +28,7 @@ _SLICE_S = 0.05
 class RoundsJob:
     """One program to be performed `rounds` times; see `Fleet.run_rounds`."""
 
-    page: Page
+    rooms: Rooms
     program: Program
     workers: Sequence[Worker]
     base: str
@@ -41,47 +42,48 @@ class RoundsJob:
     def run(self) -> RoundHistory:
         """Send all lanes their parts and wait for what they have to tell."""
         sent_ns = time.monotonic_ns()
-        with self.page.region() as region:
+        with self.rooms.open(self.workers) as room, self.rooms.switchboard.timed(self.workers):
             pending: dict[int, int] = {}
             try:
                 for number in range(len(self.workers)):
-                    if serial := self._send(region, number):
+                    if serial := self._send(room, number):
                         pending[number] = serial
-                self._collect(region, pending)
+                self._collect(room, pending)
             finally:
                 for number in pending:
                     self.workers[number].drop()
-        return _history(self.program, self.answers, self.lost, self.rounds, sent_ns)
+        clocks = [worker.clock for worker in self.workers]
+        return _history(self.program, self.answers, self.lost, self.rounds, sent_ns, clocks)
 
-    def _send(self, region: int, number: int) -> int:
+    def _send(self, room: Room, number: int) -> int:
         """Send one lane's part; 0 where its worker is gone. A wait may take as long as a partner may hang."""
         lane, worker = self.program.lanes[number], self.workers[number]
-        place = self.page.place(region, number, len(self.workers), self.step_deadline_s + 10.0)
+        place = room.place(number, self.step_deadline_s + 10.0)
         wires = tuple(step.to_wire() for step in lane.steps)
         arguments = (tuple(place), f"{worker.root}/{self.base}", self.program.directories, self.rounds, wires)
         try:
             return worker.begin("rounds", arguments, self.step_deadline_s)
         except WorkerLost as loss:
-            self._lose(region, number, loss.reason)
+            self._lose(room, number, loss.reason)
             return 0
 
-    def _collect(self, region: int, pending: dict[int, int]) -> None:
+    def _collect(self, room: Room, pending: dict[int, int]) -> None:
         """Take the answers as they come; end the waits of the others when a lane is lost or time is up."""
         end, late = time.monotonic() + self.deadline_s, False
         while pending:
             for number in tuple(pending):
-                if self._take(region, number, pending[number]):
+                if self._take(room, number, pending[number]):
                     del pending[number]
             if pending and not late and time.monotonic() > end:
                 late = True
-                self.page.abort(region)
+                room.abort()
                 self.incident("rounds were ended early: their deadline passed")
             if time.monotonic() > end + GRACE_S + self.step_deadline_s:
                 for number in tuple(pending):
-                    self._lose(region, number, self.workers[number].give_up(self.deadline_s).reason)
+                    self._lose(room, number, self.workers[number].give_up(self.deadline_s).reason)
                     del pending[number]
 
-    def _take(self, region: int, number: int, serial: int) -> bool:
+    def _take(self, room: Room, number: int, serial: int) -> bool:
         """Whether a lane has answered or is lost."""
         try:
             self.answers[number] = self.workers[number].poll(serial, _SLICE_S)
@@ -90,14 +92,14 @@ class RoundsJob:
         except WorkerLost as loss:
             if loss.report is not None:
                 self.answers[number] = loss.report
-            self._lose(region, number, loss.reason + _hung_step(self.program.lanes[number], loss.report))
+            self._lose(room, number, loss.reason + _hung_step(self.program.lanes[number], loss.report))
         except WorkerError as error:
-            self._lose(region, number, f"{self.workers[number]} could not run its rounds: {error}")
+            self._lose(room, number, f"{self.workers[number]} could not run its rounds: {error}")
         return True
 
-    def _lose(self, region: int, number: int, reason: str) -> None:
+    def _lose(self, room: Room, number: int, reason: str) -> None:
         self.lost[number] = reason
-        self.page.abort(region)
+        room.abort()
         self.incident(reason)
 
 
@@ -113,18 +115,34 @@ def _hung_step(lane: Lane, report: Answer | None) -> str:
 
 
 def _history(
-    program: Program, answers: dict[int, Answer], lost: dict[int, str], rounds: int, sent_ns: int
-) -> RoundHistory:
-    """All lanes with the same number of rounds: as many as any lane is known to have begun."""
+    program: Program, answers: dict[int, Answer], lost: dict[int, str], rounds: int, sent_ns: int,
+    clocks: Sequence[Clock],
+) -> RoundHistory:  # fmt: skip
+    """All lanes with the same number of rounds: as many as any lane is known to have begun; stamps on our clock."""
     begun = max((answer[0] for answer in answers.values()), default=rounds)
+    shifts = _shifts(answers, clocks)
     lanes = tuple(
-        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None)
+        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None, shifts[clocks[number]])
         for number, lane in enumerate(program.lanes)
     )
-    return RoundHistory(program, lanes, tuple(0 for _ in lanes), lost)
+    numbers = {clock: number for number, clock in enumerate(dict.fromkeys(clocks))}
+    faults = dict.fromkeys(shift.fault for shift in shifts.values() if shift.fault)
+    return RoundHistory(
+        program, lanes, tuple(shifts[clock].error for clock in clocks), lost,
+        tuple(numbers[clock] for clock in clocks), "; ".join(faults) if len(shifts) > 1 else "",
+    )  # fmt: skip
 
 
-def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None) -> LaneColumns:
+def _shifts(answers: dict[int, Answer], clocks: Sequence[Clock]) -> dict[Clock, Shift]:
+    """One shift per clock: lanes of one clock stay exact to one another."""
+    times: dict[Clock, list[Any]] = {clock: [] for clock in clocks}
+    for number, answer in answers.items():
+        if not clocks[number].exact:
+            times[clocks[number]] += [np.frombuffer(answer[1][place], dtype=np.int64) for place in (0, 1)]
+    return {clock: clock.shift(np.concatenate(told)) if told else EXACT for clock, told in times.items()}
+
+
+def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None, shift: Shift) -> LaneColumns:
     """One lane's columns, filled up to `begun` rounds.
 
     A lane that told nothing before it was lost may have performed anything since it was sent: LOST, never returned.
@@ -136,6 +154,6 @@ def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None)
         told = np.frombuffer(answer[1][place], dtype=np.int64) if answer else np.empty(0, dtype=np.int64)
         told = told[: begun * steps]
         column = np.full(begun * steps, filler, dtype=np.int64)
-        column[: len(told)] = told
+        column[: len(told)] = shift.of_all(told) if place < 2 else told
         arrays.append(column.reshape(begun, steps))
     return LaneColumns(*arrays)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fsconform.fleet.page import Page
+from fsconform.fleet.clocks import Clock
+from fsconform.fleet.rooms import Room, Rooms
 from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import name_of
+from fsconform.vocabulary.histories import Ints
 from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import Trial, TrialResult
 
@@ -26,7 +29,7 @@ class PendingTrials:
 
     def __init__(
         self,
-        page: Page,
+        rooms: Rooms,
         actor: Worker,
         observer: Worker,
         trials: Sequence[Trial],
@@ -36,7 +39,7 @@ class PendingTrials:
         ready: threading.Barrier | None,
         incident: Callable[[str], None],
     ) -> None:
-        self._page, self._actor, self._observer = page, actor, observer
+        self._rooms, self._actor, self._observer = rooms, actor, observer
         self._trials = tuple(trials)
         self._settle_s, self._gap_ns, self._step_deadline_s = settle_s, int(gap_s * 1e9), step_deadline_s
         self._ready = ready
@@ -73,12 +76,16 @@ class PendingTrials:
             raise TimeoutError(f"trials still {self.phase} after {deadline_s:g} s")
         if self._failure is not None:
             raise self._failure
-        return _results(self._trials, self._acted, self._observed, self._lost)
+        clocks = (self._actor.clock, self._observer.clock)
+        return _results(self._trials, self._acted, self._observed, self._lost, clocks)
 
     def _run(self) -> None:
         try:
-            with self._page.region() as region:
-                self._perform(region)
+            both = (self._actor, self._observer)
+            with self._rooms.open(both) as room:
+                self._rooms.switchboard.gauge(both)
+                self._perform(room)
+                self._rooms.switchboard.gauge(both)
         except BaseException as failure:
             self._failure = failure
         finally:
@@ -94,16 +101,16 @@ class PendingTrials:
             with suppress(WorkerLost, WorkerError):
                 worker.call(name, self._job, deadline_s=5.0)
 
-    def _perform(self, region: int) -> None:
+    def _perform(self, room: Room) -> None:
         longest_s = max((max(trial.until_ns, trial.give_up_ns) for trial in self._trials), default=0) / 1e9
         patience_s = 600.0 + longest_s
-        place = tuple(self._page.place(region, 0, 1, patience_s))
+        place, opposite = (tuple(room.place(lane, patience_s, lanes=1)) for lane in (0, 1))
         seeds = tuple((_wires(t.seed), _wires(t.change), t.moment) for t in self._trials)
         if not self._alone(self._actor, "seed", (place, self._job, self._actor.root, seeds)):
             return
         self.phase = "acquainting"
         subjects = tuple(map(_observer_wire, self._trials))
-        if not self._alone(self._observer, "acquaint", (place, self._job, self._observer.root, subjects)):
+        if not self._alone(self._observer, "acquaint", (opposite, self._job, self._observer.root, subjects)):
             return
         if self._ready is not None:
             try:
@@ -118,13 +125,15 @@ class PendingTrials:
         self.phase = "observing"
         # Not before the settling: what is begun here is watched by the workers' own deadlines.
         deadline_s = patience_s + len(self._trials) * self._step_deadline_s
-        acting = threading.Thread(target=self._act, args=(region, place, deadline_s), daemon=True)
+        acting = threading.Thread(target=self._act, args=(room, place, deadline_s), daemon=True)
         acting.start()
-        self._observed = self._together(region, self._observer, "observe", (place, self._job, self._gap_ns), deadline_s)
+        self._observed = self._together(
+            room, self._observer, "observe", (opposite, self._job, self._gap_ns), deadline_s
+        )
         acting.join()
 
-    def _act(self, region: int, place: tuple[Any, ...], deadline_s: float) -> None:
-        self._acted = self._together(region, self._actor, "act", (place, self._job), deadline_s)
+    def _act(self, room: Room, place: tuple[Any, ...], deadline_s: float) -> None:
+        self._acted = self._together(room, self._actor, "act", (place, self._job), deadline_s)
 
     def _alone(self, worker: Worker, name: str, arguments: tuple[Any, ...]) -> bool:
         """One message to one worker; whether the trials can go on."""
@@ -140,16 +149,16 @@ class PendingTrials:
             self._lose(f"{worker} could not {name}: {error}")
         return not self._lost
 
-    def _together(self, region: int, worker: Worker, name: str, arguments: tuple[Any, ...], deadline_s: float) -> Any:
+    def _together(self, room: Room, worker: Worker, name: str, arguments: tuple[Any, ...], deadline_s: float) -> Any:
         """One worker's part of the timed phase: its answer, or what it had finished when it was lost."""
         try:
             return worker.finish(worker.begin(name, arguments, self._step_deadline_s), deadline_s)
         except WorkerLost as loss:
-            self._page.abort(region)
+            room.abort()
             self._lose(loss.reason if loss.report is None else f"{loss.reason}, {loss.report[2]}")
             return loss.report
         except WorkerError as error:
-            self._page.abort(region)
+            room.abort()
             self._lose(f"{worker} could not {name}: {error}")
             return None
 
@@ -171,7 +180,9 @@ def _observer_wire(trial: Trial) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _results(trials: Sequence[Trial], acted: Any, observed: Any, lost: str) -> list[TrialResult]:
+def _results(
+    trials: Sequence[Trial], acted: Any, observed: Any, lost: str, clocks: tuple[Clock, Clock]
+) -> list[TrialResult]:
     count = len(trials)
     acts = _rows(acted[0] if acted else None, count, (-1, -1, 0))
     looks = _rows(observed[0] if observed else None, count, (-1, -1, 0, 0, -1, -1, -1, 0, 0, 0, 0, 0))
@@ -181,9 +192,37 @@ def _results(trials: Sequence[Trial], acted: Any, observed: Any, lost: str) -> l
     seeds = {number: f"seed step {step}: {name_of(code)}" for number, step, code in (acted[1] if acted else ())}
     reason = lost or (observed[2] if observed else "") or (acted[2] if acted else "")
     return [
-        _result(trial, acts[k], looks[k], tuple(others.get(k, ())), seeds.get(k, ""), reason)
+        _on_our_clock(_result(trial, acts[k], looks[k], tuple(others.get(k, ())), seeds.get(k, ""), reason), *clocks)
         for k, trial in enumerate(trials)
     ]
+
+
+_ACTED = ("change_invoked", "change_returned")
+_OBSERVED = ("prime_invoked", "prime_returned", "last_miss", "first_hit", "last_look")
+
+
+def _on_our_clock(result: TrialResult, acting: Clock, observing: Clock) -> TrialResult:
+    """The stamps of one trial on our clock, with the error between its two sites: none where they share a clock."""
+    if acting.exact and observing.exact:
+        return result
+    times = {
+        name: value for name in (*_ACTED, *_OBSERVED) if (value := getattr(result, name)) is not None
+    }  # fmt: skip
+    if acting is observing:
+        shifts = [acting.shift(_array(times.values()))] * 2
+        error, faults = 0, []
+    else:
+        shifts = [
+            clock.shift(_array(times[name] for name in names if name in times))
+            for clock, names in ((acting, _ACTED), (observing, _OBSERVED))
+        ]
+        error, faults = sum(shift.error for shift in shifts), [shift.fault for shift in shifts if shift.fault]
+    moved: dict[str, Any] = {name: shifts[name in _OBSERVED].of(value) for name, value in times.items()}
+    return replace(result, **moved, error_ns=error, clock_fault="; ".join(faults))
+
+
+def _array(stamps: Iterable[int]) -> Ints:
+    return np.array(list(stamps), dtype=np.int64)
 
 
 def _rows(data: bytes | None, count: int, nothing: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from fsconform.fleet.clocks import Clock
 from fsconform.fleet.launch import Launch
 from fsconform.vocabulary.errors import FsconformError
 
@@ -50,6 +51,18 @@ class Worker:
         self.root = launch.root
         self.shares_page = False
         """Whether it meets others through the page of shared words (same host)."""
+        self.host = ""
+        """boot_id of its kernel; empty where that is not known."""
+        self.clock = Clock(f"site {launch.letter}")
+        """What its stamps are made with."""
+        self.line: Any = None
+        """The channel by which it meets others where they share no page, and by which clocks are compared."""
+        self.heard_ns = time.monotonic_ns()
+        """When its last message on the line came."""
+        self.answers = 0
+        """How many pings it has answered."""
+        self.hushed = False
+        """Whether it is being timed: nothing is said to it that may wait."""
         self.lost = ""
         """Why it is gone; empty while it lives."""
         self.gateway = gateway
@@ -59,6 +72,16 @@ class Worker:
 
     def __str__(self) -> str:
         return f"worker {self.number} (pid {self.pid}) at site {self.letter}"
+
+    @property
+    def distant(self) -> bool:
+        """Whether there is a launcher or a clock between it and us, of which we must make sure now and then."""
+        return self.launch.spec.launcher != "local" or not self.clock.exact
+
+    @property
+    def booted_ns(self) -> tuple[int, int] | None:
+        """When its clock read 0, ns on ours, as (earliest, latest); None where that is not known."""
+        return self.clock.zero()
 
     def begin(self, name: str, arguments: tuple[Any, ...], step_deadline_s: float) -> int:
         """Send a request; its answer must be taken with `finish`. Raises WorkerLost; RuntimeError while busy."""
@@ -143,7 +166,8 @@ class Worker:
             self.ended(GONE_S)
             status = self._process.returncode
             how = f"ended by signal {-status}" if status is not None and status < 0 else type(error).__name__
-            self.lost = f"{self} went away ({how})"
+            said = self.gateway._io.last_words() if self.launch.spec.launcher != "local" else ""
+            self.lost = f"{self} went away ({said or how})"
         return WorkerLost(self.lost)
 
     @property

@@ -14,6 +14,8 @@ from fsconform.vocabulary.programs import Program
 Ints = npt.NDArray[np.int64]
 INF = 1 << 62
 """The return time of what never returned."""
+UNKNOWN_ERROR = 1 << 60
+"""Half-width of the error of a clock of which nothing is known, ns (36 years)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class RoundHistory:
     error_ns: tuple[int, ...]
     lost: dict[int, str] = field(default_factory=dict)
     """Lane number -> why its worker is gone; its rounds that were not finished carry LOST and NOT_RUN."""
+    clocks: tuple[int, ...] = ()
+    """Lane -> number of the clock it was stamped with: lanes of one clock have no error between them. Empty: each lane
+    has a clock of its own."""
+    clock_fault: str = ""
+    """Why a clock of these lanes says nothing (its error is `UNKNOWN_ERROR` then)."""
 
     @property
     def rounds(self) -> int:
@@ -47,15 +54,41 @@ class RoundHistory:
 
     def widened(self) -> RoundHistory:
         """Every event widened by its lane's clock error: what an oracle may be given."""
+        return self._changed(self.error_ns)
+
+    def widenings(self) -> tuple[RoundHistory, ...]:
+        """All histories that may be given to an oracle, whose findings together hold: one per axis.
+
+        On the axis of one clock its own events are exact and only those of the others are widened, by both errors.
+        Sound, and much sharper than the common axis alone: an interval order allows one error per event, not per pair.
+        """
+        return tuple(self._changed(errors) for errors in self._axes())
+
+    def narrowings(self) -> tuple[RoundHistory, ...]:
+        """The same with every event narrowed: what overlaps in one of these has truly overlapped."""
+        return tuple(self._changed(tuple(-error for error in errors)) for errors in self._axes())
+
+    def error_between(self, first: int, second: int) -> int:
+        """Half-width of the error between the stamps of two lanes, ns."""
+        clocks = self.clocks or tuple(range(len(self.lanes)))
+        return 0 if clocks[first] == clocks[second] else self.error_ns[first] + self.error_ns[second]
+
+    def _axes(self) -> tuple[tuple[int, ...], ...]:
+        """Half-widths of all lanes, on the common axis and on that of each clock; each set once."""
+        lanes = range(len(self.lanes))
+        found = [self.error_ns, *(tuple(self.error_between(axis, lane) for lane in lanes) for axis in lanes)]
+        return tuple(dict.fromkeys(found))
+
+    def _changed(self, errors: tuple[int, ...]) -> RoundHistory:
         lanes = tuple(
             LaneColumns(
                 lane.invoked - error,
                 np.where(lane.returned >= INF, INF, lane.returned + error),
                 lane.errno, lane.value, lane.detail,
             )
-            for lane, error in zip(self.lanes, self.error_ns, strict=True)
+            for lane, error in zip(self.lanes, errors, strict=True)
         )  # fmt: skip
-        return RoundHistory(self.program, lanes, tuple(0 for _ in lanes), self.lost)
+        return RoundHistory(self.program, lanes, tuple(0 for _ in lanes), self.lost, self.clocks, self.clock_fault)
 
     def events(self, round_number: int) -> Iterator[dict[str, Any]]:
         """One round as plain records in order of invocation, times relative to the first one (for witnesses)."""

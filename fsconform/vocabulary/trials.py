@@ -91,3 +91,5 @@ class TrialResult:
     """Half-width of the clock error between the acting and the observing site."""
     lost: str = ""
     """Why the trial could not be finished (a worker hung or lost)."""
+    clock_fault: str = ""
+    """Why the two sites' clocks cannot be compared; `error_ns` means nothing then."""

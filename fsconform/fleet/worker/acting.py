@@ -8,6 +8,7 @@ from typing import Any, Sequence
 
 from fsconform.fleet.worker.barrier import CHANGED, FAILED, PRIMED, Aborted, Meeting, Place
 from fsconform.fleet.worker.descriptors import Slots
+from fsconform.fleet.worker.line import open_meeting
 from fsconform.fleet.worker.loop import Score
 from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.watchdog import beat
@@ -70,7 +71,7 @@ def seed(place: "Sequence[Any]", job: int, root: str, wires: "Sequence[Any]") ->
     Paths are relative to `root`, which stays the working directory: no ancestor of it is walked again.
     """
     os.chdir(root)
-    meeting = Meeting(Place(*place))
+    meeting = open_meeting(Place(*place))
     acts = PREPARED[job] = [Act(*wire) for wire in wires]
     for act in acts:
         meeting.heed()
@@ -81,7 +82,7 @@ def seed(place: "Sequence[Any]", job: int, root: str, wires: "Sequence[Any]") ->
 @function("act")
 def act_all(place: "Sequence[Any]", job: int) -> "tuple[bytes, list[tuple[int, int, int]], str]":
     """(rows of 3 numbers per trial, (trial, seed step, errno) of failed seeds, why it ended early)."""
-    meeting, acts, reason = Meeting(Place(*place)), PREPARED[job], ""
+    meeting, acts, reason = open_meeting(Place(*place)), PREPARED[job], ""
 
     def report() -> "tuple[bytes, list[tuple[int, int, int]], str]":
         """`reason` is for the watchdog: which trial it is that hangs."""

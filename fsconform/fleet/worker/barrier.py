@@ -12,12 +12,15 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Optional
 
 from fsconform.fleet.worker.watchdog import beat
 
 HALT_WORD, TOKEN_WORD = 0, 1
+REGIONS = 64
+"""How many jobs may run at once."""
 REGION_WORDS = 128
+PAGE_WORDS = (REGIONS + 1) * REGION_WORDS
 ABORT_WORD, FIRST_LANE, FIRST_SIGNAL = 0, 1, 64
 LANES = FIRST_SIGNAL - FIRST_LANE
 SIGNALS = REGION_WORDS - FIRST_SIGNAL
@@ -44,13 +47,17 @@ class Place(NamedTuple):
     """Value of the halt word when the job was sent: any other value stops it."""
     patience_s: float
     """Deadline of every wait."""
+    seat: int = 0
+    """Number of the lane among those of its host."""
+    by_line: bool = False
+    """Whether the lanes share no memory and meet through the controller (`fleet.worker.line`)."""
 
 
 class Page:
     """The shared words."""
 
     def __init__(self) -> None:
-        self.words: "memoryview[int]" = memoryview(bytearray(8 * REGION_WORDS * 2)).cast("q")
+        self.words: "memoryview[int]" = memoryview(bytearray(8 * PAGE_WORDS)).cast("q")
 
     def attach(self, path: str, token: int) -> bool:
         """Map the memory file at `path`; False where there is none or it is another one (another host)."""
@@ -76,8 +83,8 @@ PAGE = Page()
 class Meeting:
     """One job's view of its region."""
 
-    def __init__(self, place: Place) -> None:
-        self._words = PAGE.words
+    def __init__(self, place: Place, words: "Optional[memoryview[int]]" = None) -> None:
+        self._words = PAGE.words if words is None else words
         self._place = place
         self._mine = place.region + FIRST_LANE + place.lane
         first = place.region + FIRST_LANE

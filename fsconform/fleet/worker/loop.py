@@ -14,6 +14,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from fsconform.fleet.worker.barrier import Aborted, Meeting, Place
 from fsconform.fleet.worker.descriptors import EMPTY, NOT_RUN, EmptySlot, Handles, Slots
+from fsconform.fleet.worker.line import open_meeting
 from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.steps import (
     CONTROL,
@@ -126,7 +127,7 @@ def run_rounds(
     Gives (rounds begun, columns, why it ended early). Lane 0 makes all directories before the first round.
     """
     own, slots = Place(*place), Slots()
-    meeting = Meeting(own)
+    meeting = open_meeting(own)
     score, columns, begun, reason = Score(wires, slots, meeting), Columns(), 0, ""
 
     def report() -> "tuple[int, tuple[bytes, ...], str]":
@@ -136,7 +137,7 @@ def run_rounds(
     Current.watchdog.begin(Current.deadline_s, lambda: len(score.results), report)
     processors = os.sched_getaffinity(0)
     try:
-        _spread(sorted(processors), own.lane)
+        _spread(sorted(processors), own.seat)
         if own.lane == 0:
             _make_directories(base, directories, rounds)
         meeting.meet()
@@ -160,13 +161,13 @@ def run_rounds(
     return begun, columns.to_bytes(), reason
 
 
-def _spread(processors: "Sequence[int]", lane: int) -> None:
+def _spread(processors: "Sequence[int]", seat: int) -> None:
     """Lanes on processors of their own: two that share one take turns at every yield and never overlap.
 
     Measured on two processors: without this 0 % of the rounds of two lanes overlapped whenever the scheduler had put
     both on one of them.
     """
-    os.sched_setaffinity(0, {processors[lane % len(processors)]})
+    os.sched_setaffinity(0, {processors[seat % len(processors)]})
 
 
 def _make_directories(base: str, directories: "Sequence[str]", rounds: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Sequence
 
 from fsconform.fleet.worker.barrier import CHANGED, FAILED, PRIMED, Aborted, Meeting, Place
 from fsconform.fleet.worker.descriptors import Handles, Slots
+from fsconform.fleet.worker.line import open_meeting
 from fsconform.fleet.worker.loop import Score
 from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.steps import attempt, compile_step, decode
@@ -222,7 +223,7 @@ def acquaint(place: "Sequence[Any]", job: int, root: str, wires: "Sequence[Any]"
     Paths are relative to `root`, which stays the working directory: no ancestor of it is walked again.
     """
     os.chdir(root)
-    meeting = Meeting(Place(*place))
+    meeting = open_meeting(Place(*place))
     subjects = PREPARED[job] = [Subject(number, wire, meeting) for number, wire in enumerate(wires)]
     for subject in subjects:
         meeting.heed()
@@ -234,7 +235,7 @@ def acquaint(place: "Sequence[Any]", job: int, root: str, wires: "Sequence[Any]"
 def observe(place: "Sequence[Any]", job: int, gap_ns: int) -> "tuple[bytes, list[tuple[int, int, int]], str]":
     """(rows, looks that were neither hit nor miss, why it ended early); the `after` steps come at the very end."""
     subjects = PREPARED[job]
-    observer = Observer(subjects, Meeting(Place(*place)), gap_ns)
+    observer = Observer(subjects, open_meeting(Place(*place)), gap_ns)
     Current.watchdog.begin(Current.deadline_s, observer.progress, observer.hung)
     reason = observer.run()
     for subject in subjects:

@@ -17,7 +17,7 @@ import traceback
 from contextlib import suppress
 from typing import Any, Callable, TypeVar
 
-from fsconform.fleet.worker import barrier
+from fsconform.fleet.worker import barrier, line
 from fsconform.fleet.worker.watchdog import Watchdog
 
 FUNCTIONS: "dict[str, Callable[..., Any]]" = {}
@@ -104,6 +104,20 @@ def step_back(niceness: int) -> int:
 
 
 @function("attach")
-def attach(path: str, token: int) -> bool:
-    """Map the page of shared words at `path`, told from other files by its token; whether it is there."""
-    return barrier.PAGE.attach(path, token)
+def attach(path: str, token: int, channel: Any) -> "tuple[bool, str, str]":
+    """Open the line, and map the page of shared words at `path`, told from other files by its token.
+
+    Gives (whether the page is there, boot_id, time namespace): what tells hosts and clocks apart.
+    """
+    line.LINE.open(channel)
+    return barrier.PAGE.attach(path, token), *whereabouts()
+
+
+def whereabouts() -> "tuple[str, str]":
+    """boot_id and time namespace of this process; empty where /proc does not tell."""
+    boot, namespace = "", ""
+    with suppress(OSError), open("/proc/sys/kernel/random/boot_id") as file:
+        boot = file.read().strip()
+    with suppress(OSError):
+        namespace = os.readlink("/proc/self/ns/time")
+    return boot, namespace

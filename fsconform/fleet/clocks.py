@@ -1,0 +1,143 @@
+"""Where clocks stand to one another: intervals, never estimates.
+
+Each worker stamps with its own CLOCK_MONOTONIC. A message that was sent at t (our clock) and heard at r (its clock)
+says that `offset >= t - r`, offset being what must be added to its stamps; one sent at s (its clock) and heard at t
+says that `offset <= t - s`. At another moment each bound is weaker by 500 ppm of the time between, the greatest rate
+at which the kernel corrects a clock (adjtimex(2); MAXFREQ in RFC 5905, appendix A.1.1). The offset lies in the
+intersection of all bounds; where that is empty the clock does what no sound clock does, and is called broken.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsconform.vocabulary.histories import INF, UNKNOWN_ERROR, Ints
+
+DRIFT_DIVISOR = 2000
+"""1 / 500 ppm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What to add to stamps of one clock, ns, and the half-width of its error."""
+
+    offset: int
+    error: int
+    fault: str = ""
+    """Why nothing is known; then `error` is `UNKNOWN_ERROR`."""
+
+    def of(self, stamp: int) -> int:
+        """One stamp, moved; INF and negative ones ("did not happen") stay."""
+        return stamp if stamp < 0 or stamp >= INF else stamp + self.offset
+
+    def of_all(self, stamps: Ints) -> Ints:
+        """An array of stamps, moved likewise."""
+        moved: Ints = np.where((stamps < 0) | (stamps >= INF), stamps, stamps + self.offset)
+        return moved
+
+
+EXACT = Shift(0, 0)
+
+
+class Envelope:
+    """The least of upper bounds `bound + |t - at| / 2000` as a function of t. Bounds come in order of `at`, ns."""
+
+    def __init__(self, bounds: Iterable[tuple[int, int]] = ()) -> None:
+        self.at: list[int] = []
+        self.bound: list[int] = []
+        for at, bound in bounds:
+            self.add(at, bound)
+
+    def add(self, at: int, bound: int) -> None:
+        """One more bound. What another one implies is not kept, so that only neighbours matter later."""
+        if self.at:
+            at = max(at, self.at[-1])  # two threads may have stamped out of order, by microseconds
+            if self.bound[-1] + _drift(at - self.at[-1]) <= bound:
+                return
+            while self.at and bound + _drift(at - self.at[-1]) <= self.bound[-1]:
+                self.at.pop()
+                self.bound.pop()
+        self.at.append(at)
+        self.bound.append(bound)
+
+    def bounds(self, times: Ints) -> Ints:
+        """The bound at each time; `INF` where there is none at all."""
+        if not self.at:
+            return np.full(times.shape, INF, dtype=np.int64)
+        at, bound = np.array(self.at, dtype=np.int64), np.array(self.bound, dtype=np.int64)
+        after = np.searchsorted(at, times)
+        left, right = np.maximum(after - 1, 0), np.minimum(after, len(at) - 1)
+        least: Ints = np.minimum(
+            bound[left] - np.abs(times - at[left]) // -DRIFT_DIVISOR,
+            bound[right] - np.abs(times - at[right]) // -DRIFT_DIVISOR,
+        )
+        return least
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+def _drift(gap: int) -> int:
+    """500 ppm of a time, rounded up."""
+    return -(gap // -DRIFT_DIVISOR)
+
+
+class Clock:
+    """The clock of one kernel and time namespace, as the messages of all workers there show it. Thread-safe."""
+
+    def __init__(self, name: str, exact: bool = False) -> None:
+        self.name = name
+        """What it is called in a reason: `site b`."""
+        self.exact = exact
+        """Whether it is our own."""
+        self._most = Envelope()
+        self._least = Envelope()
+        self._lock = threading.Lock()
+
+    def sent_to(self, sent: int, heard: int) -> None:
+        """A message was sent there at `sent` (our clock) and heard at `heard` (its clock), ns."""
+        with self._lock:
+            self._least.add(heard, heard - sent)
+
+    def came_from(self, sent: int, heard: int) -> None:
+        """A message was sent there at `sent` (its clock) and heard here at `heard` (our clock), ns."""
+        with self._lock:
+            self._most.add(sent, heard - sent)
+
+    def interval(self, times: Ints) -> tuple[Ints, Ints]:
+        """(least, most) offset at each time (its clock), ns; least > most where it is broken."""
+        with self._lock:
+            return -self._least.bounds(times), self._most.bounds(times)
+
+    def shift(self, times: Ints) -> Shift:
+        """One offset for events at these times (its clock), with an error that holds for each of them."""
+        times = times[(times >= 0) & (times < INF)]
+        if self.exact or not times.size:
+            return EXACT
+        least, most = self.interval(times)
+        lowest, highest = int(least.min()), int(most.max())
+        if lowest <= -INF or highest >= INF:
+            return Shift(0, UNKNOWN_ERROR, f"the clock of {self.name} is not known")
+        if (least > most).any():
+            gap = int((least - most).max())
+            return Shift(
+                (lowest + highest) // 2, UNKNOWN_ERROR,
+                f"the clock of {self.name} is broken: what its messages say differs by {gap / 1e6:.3f} ms "
+                "more than 500 ppm of drift allow",
+            )  # fmt: skip
+        return Shift((lowest + highest) // 2, (highest - lowest + 1) // 2)
+
+    def latest(self) -> Shift:
+        """How it stands as far as the last message tells."""
+        with self._lock:
+            last = max((*self._least.at[-1:], *self._most.at[-1:]), default=-1)
+        return self.shift(np.array([last], dtype=np.int64))
+
+    def zero(self) -> tuple[int, int] | None:
+        """When it read 0, ns on our clock, as (earliest, latest); None where that is not known."""
+        shift = self.latest()
+        return None if shift.fault else (shift.offset - shift.error, shift.offset + shift.error)
