@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fsconform.oracles import mortals
+from fsconform.oracles import mortal_facts
 from fsconform.oracles.examination import examine
 from fsconform.oracles.lifetimes import LifeKind
 from fsconform.oracles.mentions import Role
@@ -138,9 +138,9 @@ WRONG_BELIEFS = {
 @pytest.mark.parametrize("belief", WRONG_BELIEFS)
 def test_the_twin_kills_wrong_beliefs(belief: str, monkeypatch: pytest.MonkeyPatch) -> None:
     role, told, kind = WRONG_BELIEFS[belief]
-    table = mortals._KINDS.copy()
+    table = mortal_facts._KINDS.copy()
     table[role, told] = kind
-    monkeypatch.setattr(mortals, "_KINDS", table)
+    monkeypatch.setattr(mortal_facts, "_KINDS", table)
     assert any(disagreement(history) for history in histories(600, seed=7))
 
 
