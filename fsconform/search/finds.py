@@ -14,6 +14,9 @@ from fsconform.search.reducing import reduce_draft
 from fsconform.vocabulary.findings import Finding
 from fsconform.vocabulary.observations import Witness
 
+_RACES = frozenset({"exclusive.winner", "exclusive.over-existing", "exclusive.loser-errno"})
+"""Properties for which it does not matter what is in the files."""
+
 
 def make_finding(ledger: Ledger, first: Sight, budget: Budget) -> Finding:
     """Reduces what `first` shows and measures the rest. Takes at most `budget.reducing_s`, the batch on top of it.
@@ -36,7 +39,7 @@ class _Find:
         self.sights[self.first.draft] = self.first
         self.cap = time.monotonic() + self.budget.reducing_s
         # Without its write a create in place would make contents look wrong that nobody wrote.
-        bare = self.first.fault.property_id.startswith("exclusive.")
+        bare = self.first.fault.property_id in _RACES
         reduced = reduce_draft(self.first.draft, self.count, self.over, self.budget.message, bare)
         failures, rounds = self.fresh_batch(reduced.draft)
         sight = self.sights[reduced.draft]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,28 +93,44 @@ class Ledger:
         if self.over:
             raise HaltError
         history = self.perform(draft.program(self.seed), rounds)
-        widened = history.widened()
-        examination = self.examine(widened)
-        self._count(history, examination)
         sights: dict[Fault, Sight] = {}
-        for anomaly in examination.anomalies:
-            ruling = self.rule(anomaly, widened)
-            if not ruling.rounds:
-                continue
-            fault = Fault(anomaly.kind, anomaly.property_id, ruling.standing)
-            sight = Sight(fault, anomaly.story, draft, history, ruling.rounds)
-            sights[fault] = sights[fault].joined(sight) if fault in sights else sight
+        examinations = []
+        for widened in history.widenings():
+            examination = self.examine(widened)
+            examinations.append(examination)
+            for anomaly in examination.anomalies:
+                ruling = self.rule(anomaly, widened)
+                if not ruling.rounds:
+                    continue
+                fault = Fault(anomaly.kind, anomaly.property_id, ruling.standing)
+                sight = Sight(fault, anomaly.story, draft, history, ruling.rounds)
+                sights[fault] = sights[fault].joined(sight) if fault in sights else sight
+        self._count(history, examinations)
         return tuple(sights.values())
 
-    def _count(self, history: RoundHistory, examination: Examination) -> None:
+    def _count(self, history: RoundHistory, examinations: Sequence[Examination]) -> None:
+        contested, opportunities = self._proven(history, examinations)
         self.programs += 1
         self.rounds += history.rounds
-        self.contested += examination.contested
+        self.contested += contested
         self.operations += history.rounds * sum(
             step.kind != "barrier" for lane in history.program.lanes for step in lane.steps
         )
-        self.undecided += examination.undecided
-        self.opportunities.update(examination.opportunities)
+        self.undecided += min(examination.undecided for examination in examinations)
+        self.opportunities.update(opportunities)
+
+    def _proven(self, history: RoundHistory, widened: Sequence[Examination]) -> tuple[int, Mapping[str, int]]:
+        """(rounds contested, opportunities) whatever the clocks' errors are.
+
+        What needs an order is counted where widened events show it, what needs an overlap where narrowed ones do.
+        """
+        if not any(history.error_ns):
+            return widened[0].contested, widened[0].opportunities
+        narrowed = [self.examine(narrow) for narrow in history.narrowings()]
+        proven: Counter[str] = Counter()
+        for wide, narrow in zip(widened, narrowed, strict=True):
+            proven |= Counter(wide.opportunities) & Counter(narrow.opportunities)
+        return max(examination.contested for examination in narrowed), proven
 
     def summary(self, findings: tuple[Finding, ...]) -> SearchSummary:
         """What was done since the ledger was opened."""

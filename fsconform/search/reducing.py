@@ -19,8 +19,8 @@ ENOUGH = 2
 """Failing rounds that let a candidate pass."""
 SETTLED = 6
 """Failing rounds that settle a rate."""
-MOST_ROUNDS = 1024
-"""Rounds spent on one candidate at most."""
+FEWEST, MOST_ROUNDS = 4, 1024
+"""Rounds of one message at least, and rounds spent on one candidate at most."""
 _SIMPLER = (
     (Act.LINK, Act.CLAIM), (Act.EXCL, Act.CLAIM), (Act.LINK, Act.EXCL), (Act.LINK, Act.PUBLISH),
     (Act.WATCH, Act.OPEN), (Act.LIST, Act.STAT), (Act.OPEN, Act.STAT),
@@ -42,8 +42,8 @@ class Reduced:
 def reduce_draft(draft: Draft, count: Count, over: Callable[[], bool], message: int, bare: bool = False) -> Reduced:
     """The smallest draft that still fails often enough. Ends early, with the best so far, where `over()`.
 
-    `message`: rounds performed at once. `bare`: whether an exclusive create may lose its write (only where contents
-    are not what failed).
+    `message`: rounds performed at once at most. `bare`: whether an exclusive create may lose its write (only where it
+    does not matter what is in the files).
     """
     sampler = _Sampler(count, over, message)
     # A fresh estimate: the message that found the failure was chosen for it and says too much.
@@ -92,11 +92,11 @@ class _Sampler:
 
         With four times that rate a draft passes in 997 of 1,000 cases, with the rate itself in 6 of 10.
         """
-        limit = min(MOST_ROUNDS, max(self.message, math.ceil(ENOUGH / floor)))
+        limit = min(MOST_ROUNDS, math.ceil(ENOUGH / floor))
         needed = max(1, min(ENOUGH, math.floor(floor * limit)))
         failures = rounds = 0
         while rounds < limit and not self.over():
-            failed, done = self.count(draft, self.message)
+            failed, done = self.count(draft, self._portion(limit / 2))
             failures, rounds = failures + failed, rounds + done
             if failures >= needed and failures >= floor * rounds:
                 return self.rate(draft, failures, rounds)
@@ -105,16 +105,22 @@ class _Sampler:
     def rate(self, draft: Draft, failures: int, rounds: int) -> float:
         """The failure rate of a draft that showed `failures` in `rounds` already, from as many more as settle it."""
         while failures < SETTLED and rounds < MOST_ROUNDS // 2 and not self.over():
-            failed, done = self.count(draft, self.message)
+            wanted = (SETTLED - failures) * rounds / failures if failures else self.message
+            failed, done = self.count(draft, self._portion(wanted))
             failures, rounds = failures + failed, rounds + done
         return max(failures, 0.5) / max(rounds, 1)
+
+    def _portion(self, rounds: float) -> int:
+        """Rounds of one message: a fault that shows in every round needs no 32 of them."""
+        return max(FEWEST, min(self.message, math.ceil(rounds)))
 
 
 def smaller_drafts(draft: Draft, bare: bool = False) -> Iterator[Draft]:
     """Candidates, the boldest first, never one without moves.
 
-    The bare race for one name (where `bare`); without a phase, a worker, a name, a worker's part of a phase, a move;
-    phases joined; a move made simpler wherever it stands (without its write only where `bare`).
+    The bare race for one name (where `bare`); one phase alone, one name alone; without a phase, a worker, a name, a
+    worker's part of a phase, a move; phases joined; a move made simpler wherever it stands (without its write only
+    where `bare`).
     """
     if bare:
         yield from _bare_races(draft)
@@ -142,6 +148,12 @@ def _bare_races(draft: Draft) -> Iterator[Draft]:
 
 def _candidates(draft: Draft) -> Iterator[tuple[Phase, ...]]:
     phases, workers = draft.phases, range(len(draft.sites))
+    if len(phases) > 2:
+        for phase in phases:
+            yield (phase,)
+    if len(draft.names) > 2:
+        for name in draft.names:
+            yield tuple(tuple(tuple(m for m in part if m.name == name) for part in phase) for phase in phases)
     if len(phases) > 1:
         for place in range(len(phases)):
             yield phases[:place] + phases[place + 1 :]

@@ -101,11 +101,11 @@ def replay(
 
 
 def _added(result: Replay, witness: StoredWitness, history: RoundHistory, examine: Examine, rule: Rule) -> Replay:
-    widened = history.widened()
     shown: dict[int, str] = {}
-    for anomaly in examine(widened).anomalies:
-        if (anomaly.kind, anomaly.property_id) == (witness.kind, witness.property_id):
-            shown |= dict.fromkeys(rule(anomaly, widened).rounds, anomaly.story)
+    for widened in history.widenings():
+        for anomaly in examine(widened).anomalies:
+            if (anomaly.kind, anomaly.property_id) == (witness.kind, witness.property_id):
+                shown |= dict.fromkeys(rule(anomaly, widened).rounds, anomaly.story)
     story, events = result.story, result.events
     if shown and not events:
         first = min(shown)

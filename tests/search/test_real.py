@@ -61,7 +61,7 @@ def test_nothing_is_found_on_the_strict_lab() -> None:
     [("two-winners-excl", "two-winners"), ("torn-after-publish", "torn"), ("zero-after-publish", "zero")],
 )
 def test_mutants_are_found(mutant: str, kind: str) -> None:
-    budget = Budget(rounds=192, seconds=120, shrinking_s=0.5, reducing_s=4, batch=32)
+    budget = Budget(rounds=192, seconds=300, shrinking_s=0.5, reducing_s=60, batch=32)
     findings = search_lab(f"strict,mutant={mutant}", budget, only(kind)).findings
     assert findings and {finding.kind for finding in findings} == {kind}
     assert all(finding.promised and finding.witness.events for finding in findings)
