@@ -20,6 +20,7 @@ from fsconform.report.console_tables import (
     copyable,
     cure_table,
     facts_grid,
+    pair_tables,
     shot_table,
     title,
 )
@@ -80,6 +81,7 @@ def _parts(record: RunRecord, width: int, written: Sequence[Path]) -> Iterator[R
     yield Text()
     yield facts_grid(_facts(record))
     yield from cell_tables(record, width)
+    yield from pair_tables(record)
     yield from _violations(record)
     yield from _undecided(record)
     yield from cure_table(record)

@@ -12,6 +12,8 @@ from rich.text import Text
 from fsconform.report.applications import APPLICATION_STYLES, application_rows
 from fsconform.report.asides import cure_rows, shot_delays, shot_rows
 from fsconform.report.digest import Family, families_of
+from fsconform.report.pair_matrix import LEGEND as PAIR_LEGEND
+from fsconform.report.pair_matrix import PairEntry, entry_text, pair_matrices
 from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.verdicts import Verdict
@@ -147,6 +149,24 @@ def _plain_table(*columns: str) -> Table:
 
 def _model_suffix(record: RunRecord) -> str:
     return f" ({MODEL})" if record.model_note else ""
+
+
+def pair_tables(record: RunRecord) -> Iterator[RenderableType]:
+    """Who sees whom how late; nothing for fewer than three sites."""
+    matrices = pair_matrices(record)
+    for matrix in matrices:
+        table = _plain_table("", *matrix.letters)
+        for acting, entries in matrix.rows:
+            table.add_row(Text(acting), *(_pair(entry, acting == seen_by)
+                                          for entry, seen_by in zip(entries, matrix.letters, strict=True)))  # fmt: skip
+        yield from title(f"Who sees whom how late: {matrix.name}{_model_suffix(record)}")
+        yield Padding(table, (0, 0, 0, 2))
+    if matrices:
+        yield Text(PAIR_LEGEND, style="dim")
+
+
+def _pair(entry: PairEntry | None, itself: bool) -> Text:
+    return Text(entry_text(entry, itself), style=STYLES[entry.verdict] if entry else "dim")
 
 
 def cure_table(record: RunRecord) -> Iterator[RenderableType]:

@@ -92,7 +92,7 @@ def _row(results: tuple[CellResult, ...], several: bool) -> Row:
         name=f"{_label(first)}/{first.cell.direction}" if alone else _label(first),
         directions=tuple(result.cell.direction for result in results),
         promised=promised_text(first.promise),
-        seen=_seen(results),
+        seen=seen_text(results),
         since_prime=_primed(results),
         reason=_reasons(results),
         cell_ids=tuple(result.cell.id for result in results),
@@ -119,7 +119,8 @@ def promised_text(promise: Promise) -> str:
     return str(promise.strength.value)
 
 
-def _seen(results: tuple[CellResult, ...]) -> str:
+def seen_text(results: tuple[CellResult, ...]) -> str:
+    """What was seen in cells that differ in direction only, in a few figures."""
     kind = results[0].observation.kind
     if kind == "latency":
         return _latency_seen(results)

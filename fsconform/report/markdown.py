@@ -15,6 +15,8 @@ from fsconform.report.asides import capability_line, cure_rows, near_misses, sea
 from fsconform.report.digest import WORST_FIRST, families_of, outcomes_text
 from fsconform.report.escaping import markdown_code, markdown_fence, markdown_text, visible
 from fsconform.report.numbers import bytes_text
+from fsconform.report.pair_matrix import LEGEND as PAIR_LEGEND
+from fsconform.report.pair_matrix import entry_text, pair_matrices
 from fsconform.report.verdict_text import (
     TOPOLOGY_WORDS,
     repeat_command,
@@ -48,7 +50,8 @@ def markdown_report(record: RunRecord) -> str:
         cures=cure_rows(results), shots=shots, delays=shot_delays(shots), capabilities=capability_line(record),
         search=search_line(record), unpromised=[found for found in record.search.findings if not found.promised],
         near_misses=near_misses(record), again=repeat_command(record), topology_words=TOPOLOGY_WORDS,
-        applications=application_rows(record.applications),
+        applications=application_rows(record.applications), pairs=pair_matrices(record), pair_legend=PAIR_LEGEND,
+        pair_text=entry_text,
         model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip
 
