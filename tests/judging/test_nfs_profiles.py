@@ -280,3 +280,14 @@ def test_an_inherited_promise_is_named_by_its_profile(tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(CannotTestError, match=r"promise\[\d+\] .*of nfsv3 and promise\[1\] .* both speak of"):
         load_profile(str(path)).promise_among(cell("visibility.unlink/state=cold/observer=stat"), pair())
+
+
+def test_the_extending_example_of_the_documentation(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
+    path = tmp_path / "scratch.toml"
+    path.write_text(
+        next(block for block in text.split("```toml\n") if 'extends = "nfsv4"\nshared' in block).partition("```")[0]
+    )
+    profile, sites = load_profile(str(path)), pair(options=V42)
+    assert profile.promise_among(cell(MISSED), sites).bound_s == 2
+    assert profile.promise_among(cell(REPLACED), sites).bound_s == 60
