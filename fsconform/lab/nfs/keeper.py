@@ -23,7 +23,8 @@ from types import FrameType
 from typing import Any
 
 from fsconform.lab.nfs import frames
-from fsconform.lab.nfs.cluster import Client, Cluster, Guest
+from fsconform.lab.nfs.cluster import Client, Cluster
+from fsconform.lab.nfs.guests import Guest
 from fsconform.lab.nfs.line import NUDGE_S, GuestError
 from fsconform.lab.nfs.spec import parse_nfs
 from fsconform.vocabulary.errors import CannotTestError
@@ -129,8 +130,8 @@ class Keeper:
             act(*arguments)
         except GuestError as error:
             self._gone.add(guest.name)
-            guest.machine.end()
-            print("fsconform:", self._cluster.blame(guest, str(error)), file=sys.stderr, flush=True)
+            guest.end()
+            print("fsconform:", guest.blame(str(error)), file=sys.stderr, flush=True)
             for (name, _), connection in self._streams.items():
                 if name == guest.name:
                     connection.over = True
@@ -207,7 +208,7 @@ class Keeper:
             connection.over = True
             error = json.loads(payload)["error"]
             if error:
-                print("fsconform:", self._cluster.blame(guest, error), file=sys.stderr, flush=True)
+                print("fsconform:", guest.blame(error), file=sys.stderr, flush=True)
 
     def _close_finished(self) -> None:
         for descriptor, connection in list(self._connections.items()):

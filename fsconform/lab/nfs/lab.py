@@ -22,7 +22,7 @@ from fsconform.lab.nfs.spec import NfsSpec, parse_nfs
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.sites import SiteSpec
 
-START_S = 120.0
+START_S = 180.0
 """How long until all clients are mounted."""
 _REMOUNT_S = 30.0
 _STOP_S = 15.0

@@ -94,8 +94,12 @@ class Line:
 
     def call(self, name: str, arguments: Mapping[str, str | int], deadline_s: float = CALL_S) -> Any:
         """Call a function of the guest (`guest/calls.py`). Raises GuestError."""
-        self.send(frames.CALL, CALL, json.dumps({"call": name, **arguments}).encode())
+        self.ask(name, arguments)
         return self.result(deadline_s)
+
+    def ask(self, name: str, arguments: Mapping[str, str | int]) -> None:
+        """Begin a call; its answer is to be taken with `result`. Raises GuestError."""
+        self.send(frames.CALL, CALL, json.dumps({"call": name, **arguments}).encode())
 
     def result(self, deadline_s: float) -> Any:
         """The next answer; the first one says that the guest is up. Raises GuestError."""

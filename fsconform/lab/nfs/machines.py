@@ -50,6 +50,8 @@ class Config:
     """What ip-route(8) is to add."""
     namespaces: Sequence[str] = ()
     server: Server | None = None
+    equal_pids: bool = False
+    """Whether its n-th worker has the same pid as the n-th of every other such guest."""
     mebibytes: int = 192
     disk: str = field(default="", compare=False)
 

@@ -109,7 +109,7 @@ def test_a_guest_that_does_not_come_up_is_shown(tmp_path: Path, monkeypatch: pyt
             guests.start()
     finally:
         guests.stop()
-    assert "lab=nfs3,one-kernel: guest nfs: did not come up: it ended; the last lines of its console:" in str(
+    assert "lab=nfs3,one-kernel: guest nfs: did not boot: it ended; the last lines of its console:" in str(
         caught.value
     )
 
@@ -118,7 +118,7 @@ def test_a_guest_that_freezes_is_booted_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(cluster, "BOOT_S", 0.0)
     guests = cluster.Cluster(parse_nfs("nfs3,one-kernel"), tmp_path, lambda *frame: None)
     try:
-        with pytest.raises(CannotTestError, match="did not come up: no answer within 0 s"):
+        with pytest.raises(CannotTestError, match="did not boot: no answer within 0 s"):
             guests.start()
         assert len(list(tmp_path.iterdir())) == 3
     finally:

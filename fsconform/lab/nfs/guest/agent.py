@@ -17,20 +17,20 @@ from fsconform.lab.nfs.guest import kernel, processes, system
 from fsconform.lab.nfs.guest.calls import Calls, HaltError
 
 _LINE = "/dev/ttyS0"
+_FIRST_PID, _PIDS_EACH = 512, 64
+"""Where guests are to give equal pids: those of their workers, with room for each worker's threads."""
 _END_S = 1.0
 """How long a worker may take to end once its input is closed."""
-_PRELOAD = ("threading", "queue", "inspect", "importlib.resources", "hashlib", "mmap", "select", "resource", "platform")
-"""Modules that workers import: loaded once, before the forks."""
 
 
 class Agent:
     """Streams of workers and calls of the keeper over one serial line."""
 
-    def __init__(self, line: int, namespaces: dict[str, kernel.Namespace]) -> None:
+    def __init__(self, line: int, calls: Calls) -> None:
         self._line = line
-        self._namespaces = namespaces
-        self._calls = Calls(namespaces)
+        self._calls = calls
         self._reader = frames.Reader()
+        self._started = 0
         self._files = frames.Files(system.SESSION, "from-guest-")
         self._processes: dict[int, processes.Process] = {}
         self._ends: dict[int, float] = {}
@@ -105,8 +105,11 @@ class Agent:
             self._ends[stream] = time.monotonic() + _END_S
 
     def _open(self, stream: int, request: dict[str, Any]) -> None:
+        if self._calls.config["equal_pids"]:
+            processes.advance_pids(_FIRST_PID + _PIDS_EACH * self._started)
+        self._started += 1
         try:
-            namespace = self._namespaces[request["namespace"]] if request["namespace"] else None
+            namespace = self._calls.namespaces[request["namespace"]] if request["namespace"] else None
             self._processes[stream] = processes.start(request["code"], namespace)
         except (OSError, KeyError) as error:
             text = f"{type(error).__name__}: {error}"
@@ -187,17 +190,6 @@ def _live(session: str) -> None:
     line = os.open(_LINE, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
     with open(system.SESSION + "/config.json") as file:
-        config = json.load(file)
-    error = ""
-    namespaces: dict[str, kernel.Namespace] = {}
-    try:
-        namespaces = system.set_up(config)
-        for module in _PRELOAD:
-            with suppress(ImportError):
-                __import__(module)
-    except Exception as failure:
-        traceback.print_exc()
-        error = f"{type(failure).__name__}: {failure}"[:1000]
-    agent = Agent(line, namespaces)
-    agent.send(frames.RESULT, 0, json.dumps({"value": None, "error": error}).encode())
+        agent = Agent(line, Calls(json.load(file)))
+    agent.send(frames.RESULT, 0, json.dumps({"value": None, "error": ""}).encode())
     agent.serve()

@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import sys
+import threading
 import traceback
 from contextlib import suppress
 from typing import NoReturn
@@ -52,6 +53,16 @@ class Process:
         """SIGKILL, where it is still there."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+
+def advance_pids(target: int) -> None:
+    """Use up process ids until the next one is `target`, or is beyond it already."""
+    last = 0
+    while last < target - 1:
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+        last = thread.native_id or target
 
 
 def start(code: str, namespace: Namespace | None) -> Process:
