@@ -146,7 +146,10 @@ class PendingTrials:
         except WorkerLost as loss:
             self._lose(loss.reason)
         except WorkerError as error:
-            self._lose(f"{worker} could not {name}: {error}")
+            if self._halted.is_set():  # it was told to stop in the middle
+                self._lost = "halted"
+            else:
+                self._lose(f"{worker} could not {name}: {error.gist}")
         return not self._lost
 
     def _together(self, room: Room, worker: Worker, name: str, arguments: tuple[Any, ...], deadline_s: float) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fsconform.fleet.clocks import Clock
 from fsconform.fleet.launch import Launch
-from fsconform.vocabulary.errors import FsconformError
+from fsconform.vocabulary.errors import CannotTestError, FsconformError
 
 GRACE_S = 3.0
 """How much longer than its deadline an answer is waited for (the worker's own watchdog speaks first), seconds."""
@@ -28,12 +28,25 @@ class WorkerLost(FsconformError):  # noqa: N818 - the state of a worker
         self.report = report
 
 
+class SiteLost(CannotTestError):  # noqa: N818 - the state of a site
+    """No worker can be had at a site any more. `reason`: `site b lost at 12.3 s`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class WorkerError(FsconformError):
     """A function failed at the worker: `errno` is 0 where it was no OSError (then the text is its traceback)."""
 
     def __init__(self, text: str, errno: int = 0) -> None:
         super().__init__(text)
         self.errno = errno
+
+    @property
+    def gist(self) -> str:
+        """The last line: what was raised, without where."""
+        return str(self).rstrip().rpartition("\n")[2]
 
 
 class Worker:
@@ -169,6 +182,18 @@ class Worker:
             said = self.gateway._io.last_words() if self.launch.spec.launcher != "local" else ""
             self.lost = f"{self} went away ({said or how})"
         return WorkerLost(self.lost)
+
+    def notice(self) -> None:
+        """Note that it is gone where its launcher has ended without anybody waiting for an answer."""
+        if not self.lost and self._process.poll() is not None:
+            self._gone(EOFError())
+
+    def idle(self, deadline_s: float) -> bool:
+        """Wait until it does nothing; whether it came to that in time."""
+        if not self._busy.acquire(timeout=deadline_s):
+            return False
+        self._busy.release()
+        return True
 
     @property
     def _process(self) -> Any:
