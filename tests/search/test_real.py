@@ -31,10 +31,10 @@ def memory() -> Iterator[str]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def search(directories: list[str], budget: Budget, rule: Rule = all_promised) -> SearchSummary:
+def search(directories: list[str], budget: Budget, rule: Rule = all_promised, seed: int = 1) -> SearchSummary:
     with Fleet() as fleet:
         performer = Performer(fleet, directories)
-        return hunt(performer.perform, examine, rule, Ground(performer.sites), 1, budget)
+        return hunt(performer.perform, examine, rule, Ground(performer.sites), seed, budget)
 
 
 def test_nothing_is_found_on_a_local_filesystem(memory: str) -> None:
@@ -44,25 +44,26 @@ def test_nothing_is_found_on_a_local_filesystem(memory: str) -> None:
     assert {"exclusive.winner", "visibility.create", "content.complete"} <= set(summary.opportunities or {})
 
 
-def search_lab(text: str, budget: Budget, rule: Rule = all_promised) -> SearchSummary:
-    with Emulation(parse_lab(text)) as emulation:
-        return search([str(mount) for mount in emulation.mounts], budget, rule)
-
-
 @pytest.mark.fuse
 def test_nothing_is_found_on_the_strict_lab() -> None:
-    summary = search_lab("strict", Budget(rounds=320, seconds=120))
+    with Emulation(parse_lab("strict")) as emulation:
+        summary = search([str(mount) for mount in emulation.mounts], Budget(rounds=320, seconds=120))
     assert summary.findings == () and summary.rounds >= 320
 
 
 @pytest.mark.fuse
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutant", "kind"),
     [("two-winners-excl", "two-winners"), ("torn-after-publish", "torn"), ("zero-after-publish", "zero")],
 )
 def test_mutants_are_found(mutant: str, kind: str) -> None:
-    budget = Budget(rounds=192, seconds=300, shrinking_s=0.5, reducing_s=60, batch=32)
-    findings = search_lab(f"strict,mutant={mutant}", budget, only(kind)).findings
+    budget = Budget(rounds=128, seconds=300, shrinking_s=0.5, reducing_s=60, batch=32)
+    with Emulation(parse_lab(f"strict,mutant={mutant}")) as emulation:
+        mounts = [str(mount) for mount in emulation.mounts]
+        # On a busy machine contenders miss each other: more programs, until they meet.
+        hunts = (search(mounts, budget, only(kind), seed).findings for seed in range(1, 12))
+        findings = next(filter(None, hunts), ())
     assert findings and {finding.kind for finding in findings} == {kind}
     assert all(finding.promised and finding.witness.events for finding in findings)
     assert min(map(moves_of, findings)) <= 4
