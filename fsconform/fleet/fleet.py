@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -19,13 +19,17 @@ from fsconform.fleet.switchboard import Switchboard
 from fsconform.fleet.trials import PendingTrials
 from fsconform.fleet.worker.barrier import Place
 from fsconform.fleet.worker.requests import whereabouts
-from fsconform.fleet.worker_handle import Worker, WorkerError, WorkerLost
+from fsconform.fleet.worker_handle import SiteLost, Worker, WorkerError, WorkerLost
+from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.trials import Trial
 
-__all__ = ["Fleet", "Launch", "PendingTrials", "Worker", "WorkerError", "WorkerLost"]
+__all__ = ["Fleet", "Launch", "PendingTrials", "SiteLost", "Worker", "WorkerError", "WorkerLost"]
 _DEATH_S = 1.0
+_IDLE_S = 30.0
+REPLACEMENT_S = 20.0
+"""How long a new worker may take where there was one already."""
 FIRST_PINGS = 8
 """With which a new worker's clock is compared with ours."""
 
@@ -42,6 +46,9 @@ class Fleet:
         """One line per hung step, lost worker, failed job."""
         self.abandoned: list[str] = []
         """Workers that could not be ended (uninterruptible in the kernel)."""
+        self.lost_sites: dict[str, str] = {}
+        """Letter -> `site b lost at 12.3 s`, of sites at which no worker can be had any more."""
+        self._began_ns = time.monotonic_ns()
         self._page = Page()
         self._switchboard = Switchboard()
         self._rooms = Rooms(self._page, self._switchboard)
@@ -157,14 +164,38 @@ class Fleet:
     def replace(self, worker: Worker) -> Worker:
         """End a worker and start another one in its place (same site, same root).
 
-        One that cannot be ended is abandoned and named. Raises CannotTestError where no new one can be started.
+        One that cannot be ended is abandoned and named. Raises SiteLost where no new one can be started.
         """
         worker.kill()
         worker.lost = worker.lost or f"{worker} was replaced"
         self._part_with(worker, _DEATH_S)
-        successor = self.launch([worker.launch])[0]
+        if worker.letter in self.lost_sites:
+            raise SiteLost(self.lost_sites[worker.letter])
+        try:
+            successor = self.launch([worker.launch], REPLACEMENT_S)[0]
+        except CannotTestError as error:
+            raise SiteLost(self._lose_site(worker, str(error))) from error
         successor.root = worker.root
         return successor
+
+    def notice_lost_sites(self) -> None:
+        """Note sites of which every worker is gone, though nobody tried to replace one."""
+        for letter in {worker.letter for worker in self.workers} - set(self.lost_sites):
+            there = [worker for worker in self.workers if worker.letter == letter]
+            for worker in there:
+                worker.notice()
+            if all(worker.lost for worker in there):
+                last = max(there, key=lambda worker: worker.heard_ns)
+                self._lose_site(last, last.lost)
+
+    def _lose_site(self, worker: Worker, why: str) -> str:
+        """Lost is a site when its last message came, not when that was noticed."""
+        heard_ns = max(other.heard_ns for other in (worker, *self.workers) if other.letter == worker.letter)
+        at_ns = heard_ns if worker.distant else time.monotonic_ns()
+        reason = f"site {worker.letter} lost at {(at_ns - self._began_ns) / 1e9:.1f} s"
+        self.lost_sites[worker.letter] = reason
+        self.incidents.append(f"{reason}: {why}")
+        return reason
 
     def halt(self) -> None:
         """Ask running jobs to stop soon: they return what they have."""
@@ -173,6 +204,22 @@ class Fleet:
             for pending in self._pending:
                 pending.halt()
 
+    def release(self, kept: Collection[Worker], grace_s: float = 2.0) -> None:
+        """Stop all jobs and end all workers but these, which are waited for until they are idle (30 s at most)."""
+        self.halt()
+        leaving = [worker for worker in self.workers if worker not in kept]
+        for worker in leaving:
+            worker.dismiss()
+        end = time.monotonic() + grace_s
+        for worker in leaving:
+            if not worker.ended(max(0.0, end - time.monotonic())):
+                worker.kill()
+        for worker in leaving:
+            self._part_with(worker, _DEATH_S)
+        end = time.monotonic() + _IDLE_S
+        for worker in kept:
+            worker.idle(0.0 if worker.lost else max(0.0, end - time.monotonic()))
+
     def stop(self, grace_s: float = 2.0) -> None:
         """End all workers: idle ones by themselves, the others by SIGKILL after `grace_s`."""
         if self._stopped:
@@ -180,15 +227,7 @@ class Fleet:
         self._stopped = True
         if self._pulse is not None:
             self._pulse.stop()
-        self.halt()
-        for worker in self.workers:
-            worker.dismiss()
-        end = time.monotonic() + grace_s
-        for worker in self.workers:
-            if not worker.ended(max(0.0, end - time.monotonic())):
-                worker.kill()
-        for worker in list(self.workers):
-            self._part_with(worker, _DEATH_S)
+        self.release((), grace_s)
         for pending in self._pending:
             pending.join(_DEATH_S)
         if all(pending.done() for pending in self._pending):

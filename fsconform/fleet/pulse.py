@@ -40,6 +40,7 @@ class Pulse:
                     self._visit(worker)
 
     def _visit(self, worker: Worker) -> None:
+        worker.notice()
         silent_s = (time.monotonic_ns() - worker.heard_ns) / 1e9
         if silent_s > SILENCE_S:
             worker.lost = f"{worker} gave no sign of life for {silent_s:.0f} s"

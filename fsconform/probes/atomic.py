@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fsconform.probes.experiment import Experiment, round_witness
+from fsconform.probes.experiment import Experiment, clock_note, round_witness
 from fsconform.probes.visibility import written
 from fsconform.vocabulary.blocks import SIZES, Content, block_key, block_name
 from fsconform.vocabulary.cells import Cell
@@ -69,10 +69,11 @@ def _observe_replacement(cell: Cell, history: RoundHistory) -> Observation:
     writer = history.lanes[0]
     renames = [k for k, step in enumerate(history.program.lanes[0].steps) if step.kind == "rename"]
     published = writer.errno[:, renames[0]] == OK
-    first, last = writer.invoked[:, renames[1]], writer.returned[:, renames[-1]]
+    error = history.error_between(0, 1)
+    first, last = writer.invoked[:, renames[1]] + error, writer.returned[:, renames[-1]] - error
     during = (invoked < last[:, None]) & (returned > first[:, None]) & published[:, None] & (returned < INF)
     content, version = value & 0xFF, value >> 8
-    latest = _latest(history, renames, invoked)
+    latest = _latest(history, renames, invoked - error)
     if cell.property_id == "atomic.presence":
         wrong = (told == errno.ENOENT) & published[:, None]
         expected = "a name that is replaced by rename is there at every open"
@@ -114,7 +115,7 @@ def _rounds(
     return Observation(
         attempted=history.rounds, informative=informative, violations=int(guilty.sum()),
         outcomes={what: count for what, count in outcomes.most_common() if count}, witness=witness,
-        reason=f"{missing} of {history.rounds} rounds had no look during a change" if missing else "",
+        reason=f"{missing} of {history.rounds} rounds had no look during a change" + clock_note(history) if missing else "",
     )  # fmt: skip
 
 
@@ -135,7 +136,9 @@ def _observe_order(cell: Cell, history: RoundHistory) -> Observation:
     old, new = looks.errno[:, 1::2], looks.errno[:, 2::2]
     renamed = writer.errno[:, -1] == OK
     wrong = (old == errno.ENOENT) & (new == errno.ENOENT) & renamed[:, None]
-    able = (looks.invoked[:, 1] < writer.returned[:, -1]) & (looks.returned[:, -1] > writer.invoked[:, -1]) & renamed
+    error = history.error_between(0, 1)
+    able = (looks.invoked[:, 1] + error < writer.returned[:, -1]) & renamed
+    able &= looks.returned[:, -1] - error > writer.invoked[:, -1]
     outcomes: Counter[str] = Counter()
     outcomes["both"] = int(((old == OK) & (new == OK)).sum())
     outcomes["old only"] = int(((old == OK) & (new == errno.ENOENT)).sum())

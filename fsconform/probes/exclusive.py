@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from fsconform.probes.experiment import Experiment, round_witness
+from fsconform.probes.experiment import Experiment, clock_note, round_witness
 from fsconform.probes.visibility import written
 from fsconform.vocabulary.blocks import PAGE, Content, block_key, block_name
 from fsconform.vocabulary.cells import Cell
@@ -88,6 +89,7 @@ class _Contest:
 
     def __init__(self, cell: Cell, history: RoundHistory) -> None:
         self.publish = cell.axis("publish") or ""
+        self._error_between = history.error_between
         steps = history.program.lanes
         kind = CONTEST[self.publish]
         # The last one: a ghost was made by the same step earlier in the round.
@@ -120,12 +122,13 @@ class _Contest:
         return result
 
     def contested(self) -> Bools:
-        """Rounds in which at least two contenders' calls overlapped."""
-        order = np.argsort(self.invoked, axis=1)
-        invoked = np.take_along_axis(self.invoked, order, axis=1)
-        returned = np.take_along_axis(self.returned, order, axis=1)
-        overlap = np.maximum.accumulate(returned, axis=1)[:, :-1] >= invoked[:, 1:]
-        result: Bools = np.asarray(overlap.any(axis=1)) & ~self.absent.any(axis=1)
+        """Rounds in which at least two contenders' calls overlapped, whatever the clocks' errors are."""
+        overlap = np.zeros(self.told.shape[0], np.bool_)
+        for a, b in combinations(range(self.told.shape[1]), 2):
+            error = self._error_between(a, b)
+            meets = self.invoked[:, b] + error <= self.returned[:, a]
+            overlap |= meets & (self.invoked[:, a] + error <= self.returned[:, b])
+        result: Bools = overlap & ~self.absent.any(axis=1)
         return result
 
 
@@ -177,7 +180,7 @@ def _observe_contest(cell: Cell, history: RoundHistory) -> Observation:
         violations=int(guilty.sum()),
         outcomes=dict(outcomes.most_common()),
         witness=witness,
-        reason=f"{missing} of {history.rounds} rounds had no overlapping calls" if missing else "",
+        reason=f"{missing} of {history.rounds} rounds had no overlapping calls{clock_note(history)}" if missing else "",
     )
 
 

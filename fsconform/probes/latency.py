@@ -45,8 +45,11 @@ def _disturbance(result: TrialResult) -> str:
         return f"change refused: {name_of(result.change_errno)}"
     if result.change_returned is None or result.change_invoked is None:
         return "not performed"
+    if result.clock_fault:
+        return result.clock_fault
     if result.trial.prime:
-        if result.prime_returned is None or result.prime_returned >= result.change_invoked:
+        # The acting site waits for the prime: only an order that the clocks prove can be against it.
+        if result.prime_returned is None or result.prime_returned - result.error_ns >= result.change_invoked:
             return "prime too late"
         if result.trial.want.hit(result.prime_errno, result.prime_value):
             return "prime already saw the change"
