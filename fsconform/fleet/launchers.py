@@ -14,6 +14,8 @@ from fsconform.vocabulary.sites import SiteSpec
 
 OLDEST_PYTHON = (3, 9)
 REMOTE_PYTHON = "python3"
+PYTHON_VARIABLE = "FSCONFORM_REMOTE_PYTHON"
+"""Of the environment: the interpreter at `ssh=` sites, where it is another one."""
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
        "-o", "ServerAliveCountMax=3")  # fmt: skip
 """Never asks, never waits for ever, and ends 20 s after its link went down (ssh_config(5))."""
@@ -28,9 +30,10 @@ _LAST_BYTES = 4000
 
 
 def command(spec: SiteSpec, python: str = "") -> list[str]:
-    """Program and arguments. `python`: interpreter there (empty: the controller's own; `python3` over ssh)."""
+    """Program and arguments. `python`: interpreter there (empty: the controller's own, or `python3` over ssh)."""
     if spec.launcher == "ssh":
-        there = shlex.join([*shlex.split(python or REMOTE_PYTHON), *_ISOLATED, BOOTSTRAP])
+        interpreter = python or os.environ.get(PYTHON_VARIABLE) or REMOTE_PYTHON
+        there = shlex.join([*shlex.split(interpreter), *_ISOLATED, BOOTSTRAP])
         return [*SSH, *shlex.split(spec.target), there]
     if spec.launcher == "exec":
         return [*shlex.split(spec.target), *_ISOLATED, BOOTSTRAP]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from fsconform import __version__
-from fsconform.fleet.fleet import Fleet, Worker
+from fsconform.fleet.fleet import Fleet, SiteLost, Worker
 from fsconform.fleet.launch import Launch
 from fsconform.judging.applications import judge_applications
 from fsconform.judging.judgement import judge
@@ -16,7 +17,7 @@ from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.oracles.examination import examine
 from fsconform.run import refusals
 from fsconform.run.crew import Crew, hire, racers_per_site
-from fsconform.run.directory import new_run_id, remove, remove_locally
+from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
 from fsconform.run.interrupts import one_interrupt
 from fsconform.run.janitor import Janitor
@@ -100,8 +101,7 @@ class _Run:
                 measured = self._measure(fleet, by_letter, found, profile, chosen, promises)
                 results = tuple(self._judged(row.cell, promises, found, measured) for row in chosen)
             finally:
-                fleet.stop()
-                removal = remove(fleet, by_letter, found.sites, found.directory)
+                removal = self._tidy(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *measured.faults, *fleet.abandoned)
         alone = profile.shared and found.one_client
         return RunRecord(
@@ -142,6 +142,16 @@ class _Run:
                     remove_locally(spec.path, run_id)
             raise
 
+    def _tidy(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey) -> Removal:
+        """End the workers and remove the run's directory; sites elsewhere need a live worker for that."""
+        if any(site.spec.launcher != "local" for site in found.sites):
+            fleet.release(scouts.values())
+        else:
+            fleet.stop()
+        removal = remove(fleet, scouts, found.sites, found.directory)
+        fleet.stop()
+        return removal
+
     def _rows(self, found: Survey) -> list[Row]:
         letters = "".join(site.letter for site in found.sites)
         able = [site.letter for site in found.sites if not site.read_only]
@@ -169,7 +179,7 @@ class _Run:
     def _crew(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, plan: Plan) -> Crew:
         letters = [site.letter for site in found.sites]
         programs = [experiment.program for experiment in plan.experiments]
-        directions = [(batch.direction, batch.age) for batch in plan.batches]
+        directions = [batch.key for batch in plan.batches]
         crew = hire(fleet, found.sites, scouts, directions, racers_per_site(letters, programs))
         for worker in crew.everybody():
             worker.root = found.directory.paths[worker.letter]
@@ -188,7 +198,8 @@ class _Run:
             base = f"{SEARCH_DIRECTORY}/{next(numbers)}"
             history = fleet.run_rounds(program, crew.lanes(program), base, count,
                                        step_deadline_s=self.options.step_deadline_s)  # fmt: skip
-            crew.mend(fleet, program, history.lost)
+            with suppress(SiteLost):  # the search ends then
+                crew.mend(fleet, program, history.lost)
             janitor.remove(base)
             return history
 
@@ -198,7 +209,7 @@ class _Run:
         def search(seconds: float, stop: Callable[[], bool]) -> SearchSummary:
             return hunt(
                 perform, examine, lambda anomaly, history: rule(anomaly, history, promise_of), ground,
-                self.options.seed, SearchBudget(seconds=seconds), stop,
+                self.options.seed, SearchBudget(seconds=seconds), lambda: stop() or bool(fleet.lost_sites),
             )  # fmt: skip
 
         return search

@@ -1,7 +1,7 @@
 """The crew of a run: which worker does what at which site.
 
-Every direction has an acting and an observing worker of its own, so that all directions run at the same time and a
-sweep is never held up by a change. Races and the search have workers of their own at every site.
+Every direction, and every part of a large one, has an acting and an observing worker of its own, so that all run at
+the same time and a sweep is never held up by a change. Races and the search have workers of their own at every site.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fsconform.fleet.fleet import Fleet, Worker
 from fsconform.fleet.launch import Launch
+from fsconform.run.plan import BatchKey
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.sites import Site
 
@@ -23,8 +24,8 @@ CONTENDERS = 4
 class Crew:
     """Workers by task. `racers[letter]` are the workers of one site for races and the search."""
 
-    pairs: dict[tuple[str, str], tuple[Worker, Worker]]
-    """(direction, age) -> (acting worker, observing worker)."""
+    pairs: dict[BatchKey, tuple[Worker, Worker]]
+    """Batch of latency trials -> (acting worker, observing worker)."""
     racers: dict[str, list[Worker]]
     scouts: dict[str, Worker]
     """One worker of each site for questions and clean-up."""
@@ -75,13 +76,13 @@ def racers_per_site(letters: Sequence[str], programs: Iterable[Program] = ()) ->
     return needed
 
 
-def hire(fleet: Fleet, sites: Sequence[Site], scouts: dict[str, Worker], directions: Iterable[tuple[str, str]],
+def hire(fleet: Fleet, sites: Sequence[Site], scouts: dict[str, Worker], batches: Iterable[BatchKey],
          racers: dict[str, int]) -> Crew:  # fmt: skip
     """Launch everybody but the scouts, in parallel. Raises CannotTestError where a launcher fails."""
     by_letter = {site.letter: site for site in sites}
-    wanted = list(dict.fromkeys(directions))
+    wanted = list(dict.fromkeys(batches))
     launches = [Launch(by_letter[letter].spec, letter) for letter, count in racers.items() for _ in range(count)]
-    for direction, _ in wanted:
+    for direction, _, _ in wanted:
         for letter in (direction[0], direction[-1]):
             launches.append(Launch(by_letter[letter].spec, letter))
     workers = iter(fleet.launch(launches))

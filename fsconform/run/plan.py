@@ -14,30 +14,39 @@ from fsconform.probes.latency import WATCH
 from fsconform.run.table import Budget, Row
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.promises import Promise, Strength
-from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import Trial
 
+TRIALS_DIRECTORY = "w"
 ROUNDS_DIRECTORY = "x"
 SEARCH_DIRECTORY = "s"
 MARGIN_S = 0.25
 """How much longer than bound and slack a name is watched, so that the deciding look can be begun."""
 PATIENCE_S = 12.0
 """How long a name is waited for beyond what was promised: enough to tell a figure to whoever was promised none."""
+NAMES_PER_OBSERVER, MOST_PARTS = 120, 4
+"""How many names one observer is to wait for, and into how many parts a direction is split at most."""
 FLICKER_S = 1.0
 """How long a guaranteed name is looked at again after it was seen."""
 PAGE_BYTES = 4096
 
+BatchKey = tuple[str, str, int]
 Promises = Mapping[str, Promise]
 """Cell id -> what the profile promises for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The latency trials of one direction and age: performed by one pair of workers."""
+    """Latency trials of one direction and age that one pair of workers performs: part `part` of them."""
 
     direction: str
     age: str
+    part: int
     trials: tuple[Trial, ...]
+
+    @property
+    def key(self) -> BatchKey:
+        """What tells batches apart."""
+        return self.direction, self.age, self.part
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,8 @@ class Plan:
 
     batches: tuple[Batch, ...]
     experiments: tuple[Experiment, ...]
+    latency_cells: int
+    """Their directories are `w/0/0`, `w/0/1`, ...: round 0 of a program that does nothing makes them."""
     window_s: float
     """From first prime to last look."""
     needed_bytes: int
@@ -64,15 +75,16 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
     groups: dict[tuple[str, str], list[Trial]] = defaultdict(list)
     latency = [row for row in rows if row.cell.property_id in TRIALS]
     for index, row in enumerate(latency):
-        cell, base = row.cell, f"w{index}"
+        cell, base = row.cell, f"{TRIALS_DIRECTORY}/0/{index}"
         trials = _cell_trials(row, promises[cell.id], budget, window_s, base, salt)
         groups[cell.direction, cell.axis("age") or "fresh"] += trials
-    batches = tuple(Batch(direction, age, _interleaved(trials)) for (direction, age), trials in groups.items())
+    batches = tuple(batch for (direction, age), trials in groups.items() for batch in _batches(direction, age, trials))
     rounds = experiments([row.cell for row in rows], letters, salt)
     count = sum(len(batch.trials) for batch in batches)
     return Plan(
         batches,
         tuple(rounds),
+        len(latency),
         window_s,
         needed_bytes=4 * PAGE_BYTES * count + sum(e.extra_bytes * 2 * budget.rounds for e in rounds),
         needed_files=4 * count + 8 * budget.rounds * len(rounds),
@@ -80,13 +92,9 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
 
 
 def _maker(cell: Cell, base: str, salt: str) -> Callable[[int], Trial]:
-    """Trials in directories of their own below the cell's, which the first trial makes."""
+    """Trials in directories of their own below the cell's."""
 
-    def make(number: int) -> Trial:
-        trial = TRIALS[cell.property_id](cell, number, f"{base}/{number}", salt)
-        return replace(trial, seed=(Step("mkdir", base), *trial.seed)) if number == 0 else trial
-
-    return make
+    return lambda number: TRIALS[cell.property_id](cell, number, f"{base}/{number}", salt)
 
 
 def _cell_trials(row: Row, promise: Promise, budget: Budget, window_s: float, base: str, salt: str) -> list[Trial]:
@@ -100,6 +108,14 @@ def _cell_trials(row: Row, promise: Promise, budget: Budget, window_s: float, ba
         trials += cure_trials(make, len(trials))
         trials += shot_trials(make, len(trials), min(promise.bound_s * 1.2 if bounded else 4.0, window_s - 2.0))
     return trials
+
+
+def _batches(direction: str, age: str, trials: Sequence[Trial]) -> list[Batch]:
+    """Few enough names for each observer that those which expire together can all be looked at in time."""
+    waiting = sum(trial.until_ns > int(FLICKER_S * 1e9) for trial in trials)
+    parts = min(MOST_PARTS, max(1, -(-waiting // NAMES_PER_OBSERVER)))
+    ordered = _interleaved(trials)
+    return [Batch(direction, age, part, ordered[part::parts]) for part in range(parts)]
 
 
 def _interleaved(trials: Sequence[Trial]) -> tuple[Trial, ...]:

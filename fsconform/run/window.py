@@ -10,17 +10,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fsconform.fleet.fleet import Fleet, PendingTrials
+from fsconform.fleet.fleet import Fleet, PendingTrials, SiteLost
 from fsconform.probes.experiment import Experiment
 from fsconform.probes.latency import observe as observe_trials
 from fsconform.run.crew import Crew
 from fsconform.run.janitor import Janitor
-from fsconform.run.plan import ROUNDS_DIRECTORY, SEARCH_DIRECTORY, Plan
+from fsconform.run.plan import ROUNDS_DIRECTORY, SEARCH_DIRECTORY, TRIALS_DIRECTORY, Plan
 from fsconform.run.progress import Progress
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.errors import CannotTestError, FsconformError
@@ -98,10 +99,13 @@ class Window:
         return self.measured
 
     def _make_room(self) -> None:
-        """Make the directories of rounds now: later it would change an ancestor of names that are waited for."""
-        program = Program((Lane(self.maker, (Step("stat", "."),)),))
-        for directory in (ROUNDS_DIRECTORY, SEARCH_DIRECTORY):
-            self.fleet.run_rounds(program, self.crew.lanes(program), f"{directory}/ready", 1)
+        """Make all directories now: later it would change an ancestor of names that are waited for."""
+        idle = (Lane(self.maker, (Step("stat", "."),)),)
+        cells = tuple(map(str, range(self.plan.latency_cells)))
+        rooms = {TRIALS_DIRECTORY: cells, f"{ROUNDS_DIRECTORY}/ready": (), f"{SEARCH_DIRECTORY}/ready": ()}
+        for base, directories in rooms.items():
+            program = Program(idle, directories)
+            self.fleet.run_rounds(program, self.crew.lanes(program), base, 1)
 
     # ------------------------------------------------------------------ latency
 
@@ -114,7 +118,7 @@ class Window:
         ready = threading.Barrier(len(self.plan.batches))
         pending: list[tuple[PendingTrials, Sequence[Cell]]] = []
         for batch in self.plan.batches:
-            actor, observer = self.crew.pairs[batch.direction, batch.age]
+            actor, observer = self.crew.pairs[batch.key]
             settle_s = self.rested_s if batch.age == "settled" else SETTLE_S
             cells = list(dict.fromkeys(trial.cell for trial in batch.trials))
             trials = self.fleet.start_trials(
@@ -144,15 +148,32 @@ class Window:
                 self.measured.operations += result.looks + len(result.trial.change) + len(result.trial.prime)
             for cell in cells:
                 by_cell.setdefault(cell.id, [])
+        self.fleet.notice_lost_sites()
         for cell_id, results in by_cell.items():
-            self.measured.observations[cell_id] = observe_trials(results)
+            seen = observe_trials(results)
+            cells = [result.trial.cell for result in results if result.lost]
+            if lost := self._lost_among(letter for cell in cells for letter in (cell.acting, cell.observing)):
+                seen = replace(seen, reason=lost)
+            self.measured.observations[cell_id] = seen
+
+    def _lost_among(self, letters: Iterable[str]) -> str:
+        """Which of these sites are lost and since when; empty where none is."""
+        lost = sorted(set(letters) & self.fleet.lost_sites.keys())
+        return "; ".join(self.fleet.lost_sites[letter] for letter in lost)
 
     # ------------------------------------------------------------------ rounds
 
     def _run_experiments(self) -> None:
         for number, experiment in enumerate(self.plan.experiments, start=1):
             self.progress.phase(f"experiment {number} of {len(self.plan.experiments)}: {experiment.name}")
-            self._run_experiment(experiment)
+            lost = self._lost_of(experiment.program)
+            if lost:
+                self._give_up(experiment, lost)
+            else:
+                self._run_experiment(experiment)
+
+    def _lost_of(self, program: Program) -> str:
+        return self._lost_among(lane.site for lane in program.lanes)
 
     def _run_experiment(self, experiment: Experiment) -> None:
         histories: list[RoundHistory] = []
@@ -174,7 +195,8 @@ class Window:
             histories.append(history)
             done += rounds
             if history.lost:
-                self.crew.mend(self.fleet, experiment.program, history.lost)
+                with suppress(SiteLost):  # told where the experiment is judged
+                    self.crew.mend(self.fleet, experiment.program, history.lost)
                 break
             if done >= self.planned_rounds and self._informed(experiment, histories):
                 break
@@ -194,7 +216,8 @@ class Window:
         for cell in experiment.cells:
             seen = experiment.observe(cell, joined)
             if joined.lost:
-                seen = replace(seen, reason=f"a worker was lost: {'; '.join(joined.lost.values())}")
+                lost = self._lost_of(experiment.program) or f"a worker was lost: {'; '.join(joined.lost.values())}"
+                seen = replace(seen, reason=lost)
             self.measured.observations[cell.id] = seen
             if seen.violations:
                 self.measured.histories[cell.id] = joined
@@ -233,4 +256,5 @@ def join(histories: Sequence[RoundHistory]) -> RoundHistory:
     )  # fmt: skip
     errors = tuple(max(errors) for errors in zip(*(history.error_ns for history in histories), strict=True))
     lost = {lane: why for history in histories for lane, why in history.lost.items()}
-    return RoundHistory(histories[0].program, lanes, errors, lost)
+    faults = dict.fromkeys(history.clock_fault for history in histories if history.clock_fault)
+    return RoundHistory(histories[0].program, lanes, errors, lost, histories[0].clocks, "; ".join(faults))
