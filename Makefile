@@ -8,6 +8,7 @@ DEV    := $(VENV)/.stamp-dev
 
 MOUNT   ?=
 SITES   ?=
+HOSTS   ?=
 PROFILE ?=
 BUDGET  ?= quick
 SEED    ?=
@@ -22,6 +23,7 @@ help: ## say what can be made
 	@echo 'make conform                              two clients of an emulated 3FS, held against what 3FS promises'
 	@echo 'make conform MOUNT=/mnt/x                 one mount, several processes'
 	@echo 'make conform MOUNT=/mnt/x SITES="/mnt/y"  two mounts of one filesystem'
+	@echo 'make conform MOUNT=/mnt/x HOSTS="h1 h2"   two hosts over ssh (this one, too: SITES=/mnt/x)'
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo 'no venv: apt-get install python3-venv'; exit 2; }
@@ -35,8 +37,10 @@ $(DEV): $(STAMP)
 setup: $(STAMP) ## make the virtual environment and install fsconform into it
 
 # make ends with 2 for any failure, so the last line printed says the status; automation calls `fsconform run`.
-conform: $(STAMP) ## measure and judge: [MOUNT=..] [SITES=".."] [PROFILE=..] [BUDGET=..] [SEED=..]
-	@$(BIN)/fsconform run $(or $(MOUNT),lab=3fs-fuse) $(foreach site,$(SITES),--site '$(site)') \
+conform: $(STAMP) ## measure and judge: [MOUNT=..] [SITES=".."] [HOSTS=".."] [PROFILE=..] [BUDGET=..] [SEED=..]
+	$(if $(HOSTS),$(if $(MOUNT),,$(error HOSTS needs MOUNT, the path on these hosts)))
+	@$(BIN)/fsconform run $(if $(HOSTS),,$(or $(MOUNT),lab=3fs-fuse)) \
+	    $(foreach site,$(SITES),--site '$(site)') $(foreach host,$(HOSTS),--site 'ssh=$(host):$(MOUNT)') \
 	    $(if $(PROFILE),--profile '$(PROFILE)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)')
 
 test: $(DEV) ## run the tests: [TESTS=tests/lab]

@@ -27,6 +27,10 @@ app.add_typer(profile_app, name="profile")
 app.add_typer(lab_app, name="lab")
 
 DEFAULT_REPORTS = Path("reports")
+Hosts = Annotated[
+    Path | None,
+    typer.Option(help="File of sites, one per line: as for --site, or a host that ssh knows (at MOUNT there)."),
+]
 Sites = Annotated[list[str] | None, typer.Option("--site", "-s", help="One more site; may be given several times.")]
 
 
@@ -49,6 +53,7 @@ def _root(
 def run(
     mount: Annotated[str | None, typer.Argument(help="A mount path, or any other site.", show_default=False)] = None,
     site: Sites = None,
+    hosts: Hosts = None,
     profile: Annotated[str | None, typer.Option(help="Hold against this profile (name or file).")] = None,
     budget: Annotated[str, typer.Option(help="quick, standard, thorough, or a duration such as 30m.")] = "quick",
     expression: Annotated[
@@ -62,9 +67,10 @@ def run(
 ) -> None:
     """Measure what the sites see of each other and judge it. Ends with 0 kept, 1 violated, 2 could not test,
     3 fault of fsconform, 4 inconclusive, 130 interrupted."""
+    from fsconform.run.hosts import all_sites
     from fsconform.run.options import Options
 
-    sites = ([] if mount is None else [mount]) + list(site or [])
+    sites = all_sites(mount, list(site or []), hosts)
     chosen: dict[str, Any] = {} if seed is None else {"seed": seed}
     options = Options(
         tuple(sites), profile, budget, expression=expression, cell_ids=tuple(cell or ()),

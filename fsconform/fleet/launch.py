@@ -28,7 +28,7 @@ _HINTS = (
     ("connection refused", "see whether sshd runs there"),
     ("no route to host", "see whether the host is up and reachable"),
     ("timed out", "see whether the host is up and reachable"),
-    ("python", "name an interpreter of 3.9 or later there: FSCONFORM_REMOTE_PYTHON for ssh sites, the last words of exec="),
+    ("python", "name one of 3.9 or later there: FSCONFORM_REMOTE_PYTHON for ssh sites, the last word of exec="),
 )
 """What to do about what a launcher said."""
 _numbers = itertools.count(1)
