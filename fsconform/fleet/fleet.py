@@ -98,6 +98,8 @@ class Fleet:
             elif known.exact and abs(shift.offset) > shift.error:
                 known = worker.clock
         worker.clock = known
+        if worker.distant:
+            self._switchboard.promise(worker)
         with self._lock:
             if worker.distant and self._pulse is None:
                 self._pulse = Pulse(self._switchboard, lambda: tuple(self.workers))

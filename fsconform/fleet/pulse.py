@@ -36,7 +36,7 @@ class Pulse:
     def _beat(self) -> None:
         while not self._stop.wait(PERIOD_S):
             for worker in self._workers():
-                if worker.distant and not worker.lost:
+                if worker.line is not None and worker.distant and not worker.lost:
                     self._visit(worker)
 
     def _visit(self, worker: Worker) -> None:

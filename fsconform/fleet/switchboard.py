@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsconform.fleet.worker.barrier import ABORT_WORD, HALT_WORD
-from fsconform.fleet.worker.line import AT, CLEAR, GO_WORD, PING, PONG, SET, WHEN_WORD, WORD
+from fsconform.fleet.worker.line import AT, CLEAR, GO_WORD, PING, PONG, SET, STAY, WHEN_WORD, WORD
 from fsconform.fleet.worker_handle import Worker
 
 FIRST_LEAD_NS, LEAST_LEAD_NS, MOST_LEAD_NS = 2_000_000, 300_000, 20_000_000
 """How far ahead a barrier is to be left: as little as lets most of the last messages come in time."""
 LONGER, SHORTER = 8, 64
 """The lead grows by an eighth where a message came late, else shrinks by a 64th: one barrier in nine is left late."""
+PATIENCE_NS = 60_000_000_000
+"""How long a worker waits for a sign of life before it takes its controller, or the link, for gone."""
 GAUGE_S = 2.0
 """How long to wait for the answers to pings."""
 
@@ -90,6 +92,10 @@ class Switchboard:
             workers = list(self._workers)
         for worker in workers:
             _send(worker, SET, ((HALT_WORD, halts),))
+
+    def promise(self, worker: Worker) -> None:
+        """Tell a worker that it will be pinged from now on, and may end itself after `PATIENCE_NS` of silence."""
+        _send(worker, STAY, PATIENCE_NS)
 
     def ping(self, worker: Worker) -> None:
         """Ask for an answer, which tells how its clock stands; does not wait for it."""

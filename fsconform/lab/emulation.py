@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -28,13 +29,17 @@ class Emulation:
     """One lab, mounted at `a`, `b`, ... below a directory (a temporary one where none is given).
 
     A context manager; `stop` may be called again and again. The server ends and unmounts by itself when this process
-    is gone. Raises CannotTestError where the lab cannot be mounted here.
+    is gone. `inside`: one process per mount, in whose mount namespace it is to be; empty: all here. Raises
+    CannotTestError where the lab cannot be mounted.
     """
 
-    def __init__(self, spec: LabSpec, directory: Path | None = None, start_timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, spec: LabSpec, directory: Path | None = None, start_timeout_s: float = 10.0, inside: Sequence[int] = ()
+    ) -> None:
         self.spec = spec
         self.start_timeout_s = start_timeout_s
         self._given = directory
+        self._inside = tuple(inside)
         self._made: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._life: int | None = None
@@ -121,7 +126,7 @@ class Emulation:
         command = [
             sys.executable, "-m", "fsconform.lab.server", "--spec", self.spec.text, "--parent-fd", str(watched),
             "--parent", str(os.getpid()), *(f"--remove={path}" for path in reversed(self._made)),
-            *map(str, self.mounts),
+            *(f"--inside={pid}" for pid in self._inside), *map(str, self.mounts),
         ]  # fmt: skip
         package_root = str(Path(fsconform.__file__).parent.parent)
         path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH", ""))))

@@ -7,11 +7,12 @@ import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from fsconform.lab.calls import Call, Client, RefusalError
 from fsconform.lab.model import Lab
-from fsconform.lab.mountpoints import detach, mount_fuse
+from fsconform.lab.mountpoints import detach, mount_fuse, within
 from fsconform.lab.protocol import IN_HEADER, OUT_HEADER
 from fsconform.lab.requests.dispatch import Dispatcher
 from fsconform.lab.requests.sessions import MAX_WRITE
@@ -24,28 +25,35 @@ _TRY_AGAIN = (errno.EINTR, errno.EAGAIN, errno.ENOENT)
 class Mount(Client):
     """A client of the lab. `serve` returns at once; the mount is usable when it has returned.
 
-    Raises OSError where /dev/fuse cannot be opened or mounted.
+    `inside`: the process in whose mount namespace it is mounted; None: here. Raises OSError where /dev/fuse cannot be
+    opened or mounted.
     """
 
-    def __init__(self, lab: Lab, number: int, path: Path, source: str, options: str) -> None:
+    def __init__(self, lab: Lab, number: int, path: Path, source: str, options: str, inside: int | None = None) -> None:
         super().__init__(number)
         self.path = path
+        self._inside = inside
         self.server = Dispatcher(lab)
         self.stopping = threading.Event()
         self._threads = self._pausing = 0
         self._count = threading.Lock()
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
-        mount_fuse(self.device, path, source, options)
+        within(inside, lambda: mount_fuse(self.device, path, source, options))
 
     def serve(self) -> None:
         """Start answering."""
         for _ in range(THREADS):
             self._start_thread()
 
+    def touch(self) -> None:
+        """Wait until it answers. Raises OSError."""
+        within(self._inside, lambda: os.stat(self.path))
+
     def stop(self) -> None:
         """Unmount; what is still open there answers ENOTCONN once this process has ended."""
         self.stopping.set()
-        detach(self.path)
+        with suppress(OSError):  # a namespace that is gone took its mounts along
+            within(self._inside, lambda: detach(self.path))
 
     def pause(self, seconds: float, wake: threading.Event | None = None) -> None:
         """A thread that sleeps is replaced, so that other requests go on."""

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        mounts = _bring_up(parse_lab(options.spec), [Path(path) for path in options.directories])
+        mounts = _bring_up(parse_lab(options.spec), [Path(path) for path in options.directories], options.inside)
     except (OSError, FsconformError) as error:
         print(f"failed: {_reason(error)}", flush=True)
         return FAILED
@@ -55,18 +55,20 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--parent-fd", type=int, default=-1)
     parser.add_argument("--parent", type=int, default=os.getppid())
     parser.add_argument("--remove", action="append", default=[], help="a directory to remove at the end, if empty")
+    parser.add_argument("--inside", type=int, action="append", default=[], help="process, one per directory")
     parser.add_argument("directories", nargs="+")
     return parser.parse_args(arguments)
 
 
-def _bring_up(spec: LabSpec, directories: list[Path]) -> list[Mount]:
+def _bring_up(spec: LabSpec, directories: list[Path], inside: list[int]) -> list[Mount]:
     lab = spec.build()
     mounts: list[Mount] = []
     try:
         for number, directory in enumerate(directories):
-            mounts.append(Mount(lab, number, directory, spec.source, spec.preset.options))
+            where = inside[number] if inside else None
+            mounts.append(Mount(lab, number, directory, spec.source, spec.preset.options, where))
             mounts[-1].serve()
-            os.stat(directory)
+            mounts[-1].touch()
     except OSError:
         for mount in mounts:
             mount.stop()

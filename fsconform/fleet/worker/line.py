@@ -19,7 +19,7 @@ from fsconform.fleet.worker.barrier import FIRST_LANE, FIRST_SIGNAL, PAGE_WORDS,
 
 GO_WORD, WHEN_WORD = FIRST_LANE, FIRST_LANE + 1
 """Words of a region: the last barrier that may be left, and when (ns of this worker's clock)."""
-PING, SET, CLEAR = "ping", "set", "clear"
+PING, SET, CLEAR, STAY = "ping", "set", "clear", "stay"
 PONG, AT, WORD = "pong", "at", "word"
 _SPIN_NS = 500_000
 """How long before the agreed time to stop sleeping: a sleep ends late by 50 us on an idle processor."""
@@ -36,6 +36,7 @@ class Line:
         self.words: "memoryview[int]" = memoryview(bytearray(8 * PAGE_WORDS)).cast("q")
         self._channel: Any = None
         self._heard: "tuple[int, int]" = (0, 0)
+        self._patience_ns = 0
         self._news = threading.Condition()
         self._said = threading.Lock()
 
@@ -53,6 +54,9 @@ class Line:
             with suppress(OSError):  # nobody is left to answer
                 self.tell(PONG)
             return
+        if kind == STAY:
+            self._patience_ns = rest[0]
+            return
         with self._news:
             if kind == CLEAR:
                 for word in range(rest[0], rest[0] + REGION_WORDS):
@@ -65,6 +69,10 @@ class Line:
         """Say something to the controller: (kind, our clock, when the last message was sent, heard, ...)."""
         with self._said:
             self._channel.send((kind, _clock(), *self._heard, *what))
+
+    def silent(self) -> bool:
+        """Whether the controller, which has promised to speak now and then, has said nothing for too long."""
+        return 0 < self._patience_ns < _clock() - self._heard[1]
 
     def await_word(self, word: int, wanted: int, seconds: float) -> None:
         """Return when the word is at least `wanted`, or after `seconds`."""

@@ -59,7 +59,7 @@ def serve(channel: Any) -> None:
     def tell(message: Any) -> None:
         channel.send((serial, *message))
 
-    Current.watchdog = Watchdog(channel.gateway._io.infile.fileno(), tell)
+    Current.watchdog = Watchdog(channel.gateway._io.infile.fileno(), tell, line.LINE.silent)
     channel.send((0, "hello", os.getpid(), sys.version.split()[0], sys.executable))
     while True:
         request = channel.receive()

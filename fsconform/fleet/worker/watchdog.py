@@ -48,13 +48,16 @@ class Job:
 
 
 class Watchdog:
-    """Watches one job at a time and the other end of `input_descriptor`."""
+    """Watches one job at a time and the other end of `input_descriptor`; `alone`: whether that has gone silent."""
 
-    def __init__(self, input_descriptor: int, tell: "Callable[[Any], None]") -> None:
+    def __init__(
+        self, input_descriptor: int, tell: "Callable[[Any], None]", alone: "Callable[[], bool]" = lambda: False
+    ) -> None:
         self._input = select.poll()
         self._input.register(input_descriptor, 0)  # POLLHUP and POLLERR come without being asked for
         self._parent = os.getppid()
         self._tell = tell
+        self._alone = alone
         self._job: Optional[Job] = None
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -74,7 +77,7 @@ class Watchdog:
     def _watch(self) -> None:
         while True:
             time.sleep(TICK_S)
-            if self._input.poll(0) or os.getppid() != self._parent:
+            if self._input.poll(0) or os.getppid() != self._parent or self._alone():
                 os.kill(os.getpid(), signal.SIGKILL)
             job = self._job
             if job is not None and job.stuck():
