@@ -21,11 +21,13 @@ BOOT_S, SET_UP_S = 20.0, 30.0
 """How long a guest may take to boot, and to become what it is."""
 AGREE_S = 100.0
 """How long clients are booted again until they are apart, or in step."""
-SERVER_MEBIBYTES, CLIENT_MEBIBYTES = 768, 256
+SERVER_MEBIBYTES = {"tmpfs": 3072, "ext4": 768}
+"""By what it exports. Memory that is not used is not taken from the host."""
+CLIENT_MEBIBYTES = 256
 SERVER_ADDRESS = "10.77.255.1"
 _EVERYWHERE = ("lo", f"{SERVER_ADDRESS}/32")
 """All clients reach the server by one address: their mounts differ in nothing that is not theirs."""
-_DISK_BYTES = 512 << 20
+_DISK_BYTES = 8 << 30
 _STAGGER_S = 0.15
 APART_NS, IN_STEP_NS = 50_000_000, 4_000_000
 """An NFS client makes the verifier of an exclusive create of its kernel's ticks (10 ms) since boot and the caller's pid
@@ -118,7 +120,8 @@ class Cluster:
         self.mount(self.spec)
 
     def _boot_namespaces(self) -> None:
-        guest = self._launch(self._server("nfs", [_EVERYWHERE], self.spec.letters))
+        namespaces = [(letter, _route(number)) for number, letter in enumerate(self.spec.letters)]
+        guest = self._launch(self._server("nfs", [_EVERYWHERE], namespaces))
         guest.answer("did not boot", BOOT_S)
         self.clients = [Client(letter, guest, letter, _address(k)) for k, letter in enumerate(self.spec.letters)]
 
@@ -150,7 +153,7 @@ class Cluster:
             if number and not self.spec.collide:
                 time.sleep(_STAGGER_S)
             config = Config(
-                f"nfs-{letter}", [("vec0", f"{_address(number)}/24")], [f"default via 10.77.{number}.1"],
+                f"nfs-{letter}", [("vec0", f"{_address(number)}/24")], [_route(number)],
                 equal_pids=self.spec.collide, mebibytes=CLIENT_MEBIBYTES,
             )  # fmt: skip
             self.clients.append(Client(letter, self._launch(config, cable.dup()), "", _address(number)))
@@ -159,14 +162,16 @@ class Cluster:
         gaps = [later - earlier for earlier, later in itertools.pairwise(self.first_ticks_ns())]
         return all(gap <= IN_STEP_NS if self.spec.collide else gap >= APART_NS for gap in gaps)
 
-    def _server(self, name: str, interfaces: Sequence[tuple[str, str]], namespaces: Sequence[str] = ()) -> Config:
+    def _server(
+        self, name: str, interfaces: Sequence[tuple[str, str]], namespaces: Sequence[tuple[str, str]] = ()
+    ) -> Config:
         return Config(
-            name, interfaces, namespaces=tuple(namespaces), server=Server(self.spec.fs), mebibytes=SERVER_MEBIBYTES,
-            disk=self._make_disk(),
+            name, interfaces, namespaces=namespaces, server=Server(self.spec.fs),
+            mebibytes=SERVER_MEBIBYTES[self.spec.fs], disk=self._make_disk(),
         )  # fmt: skip
 
     def _launch(self, config: Config, *cables: socket.socket) -> Guest:
-        needed = (SERVER_MEBIBYTES + CLIENT_MEBIBYTES * self.spec.mounts) << 20
+        needed = (SERVER_MEBIBYTES[self.spec.fs] + CLIENT_MEBIBYTES * self.spec.mounts) << 20
         directory = self._session / f"{next(self._numbers)}-{config.name}"
         try:
             machine = Machine(config, directory, memory_directory(needed), cables)
@@ -191,6 +196,11 @@ class Cluster:
 
 def _address(number: int) -> str:
     return f"10.77.{number}.2"
+
+
+def _route(number: int) -> str:
+    """To the server and nowhere else: what asks for other hosts is to fail at once."""
+    return f"{SERVER_ADDRESS}/32 via 10.77.{number}.1"
 
 
 def _options(spec: NfsSpec) -> str:

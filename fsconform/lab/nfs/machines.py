@@ -48,7 +48,8 @@ class Config:
     """Device and address with prefix length."""
     routes: Sequence[str] = ()
     """What ip-route(8) is to add."""
-    namespaces: Sequence[str] = ()
+    namespaces: Sequence[tuple[str, str]] = ()
+    """Name of each and the route inside."""
     server: Server | None = None
     equal_pids: bool = False
     """Whether its n-th worker has the same pid as the n-th of every other such guest."""

@@ -28,6 +28,17 @@ def do(path, name):
         return -1
 """
 
+_TRY_LOCK = """
+import errno, fcntl, os
+def do(path, name):
+    descriptor = os.open(path + '/' + name, os.O_RDWR)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "locked"
+"""
+
 
 def _crew(fleet: Fleet, sites: tuple[SiteSpec, ...], each: int = 1) -> list[Worker]:
     pairs = list(zip(LETTERS, sites, strict=False))
@@ -125,6 +136,15 @@ def test_without_attribute_caching_a_name_is_seen_at_once(mounted: Mounted, flee
         time.sleep(0.03)
         _remote(writer, _MAKE, f"seen-{number}", b"1")
         assert _remote(reader, _SIZE, f"seen-{number}") == 1
+
+
+def test_locks_of_version_3_are_answered_between_hosts(mounted: Mounted, fleet: Fleet) -> None:
+    """The lock daemons of both ends find each other, without asking for names that nobody there can resolve."""
+    first, second = _crew(fleet, mounted("nfs3"))
+    assert _site(fleet, first).mount.option("local_lock") == "none"
+    _remote(first, _MAKE, "locked", b"1")
+    assert _remote(first, _TRY_LOCK, "locked") == "locked"
+    assert _remote(second, _TRY_LOCK, "locked") == "EAGAIN"
 
 
 def test_version_3_without_a_namespace_of_locks(fleet: Fleet) -> None:

@@ -102,16 +102,14 @@ def test_a_guest_that_dies_takes_its_workers_only(capfd: pytest.CaptureFixture[s
 
 
 def test_a_guest_that_does_not_come_up_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "SERVER_MEBIBYTES", 8)  # too little to boot
+    monkeypatch.setitem(cluster.SERVER_MEBIBYTES, "tmpfs", 8)  # too little to boot
     guests = cluster.Cluster(parse_nfs("nfs3,one-kernel"), tmp_path, lambda *frame: None)
     try:
         with pytest.raises(CannotTestError) as caught:
             guests.start()
     finally:
         guests.stop()
-    assert "lab=nfs3,one-kernel: guest nfs: did not boot: it ended; the last lines of its console:" in str(
-        caught.value
-    )
+    assert "lab=nfs3,one-kernel: guest nfs: did not boot: it ended; the last lines of its console:" in str(caught.value)
 
 
 def test_a_guest_that_freezes_is_booted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

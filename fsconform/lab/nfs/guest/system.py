@@ -10,6 +10,8 @@ from fsconform.lab.nfs.guest import kernel
 SESSION = "/run/lab"
 """Where a guest sees its directory of the session."""
 EXPORT = "/mnt/export"
+_NAMES = "".join(f"{base}: files\n" for base in ("passwd", "group", "hosts", "services", "protocols", "rpc"))
+"""nsswitch.conf(5) of a guest: nobody there answers DNS, and daemons would wait for it."""
 _LEASE_S = "10"
 _MOST_BYTES_PER_CALL = str(1 << 20)
 """Else the server offers 32 KiB where memory is small."""
@@ -23,6 +25,7 @@ def mount_base(session: str) -> None:
     kernel.mount("none", SESSION, "hostfs", session)
     for directory in ("/mnt", "/var/lib/nfs", "/tmp", "/dev/shm"):
         kernel.mount("tmpfs", directory, "tmpfs")
+    kernel.cover("/etc/nsswitch.conf", _NAMES)
 
 
 def set_up(config: dict[str, Any]) -> dict[str, kernel.Namespace]:
@@ -31,20 +34,20 @@ def set_up(config: dict[str, Any]) -> dict[str, kernel.Namespace]:
     Returns the namespaces by name. Raises OSError, RuntimeError.
     """
     kernel.set_hostname(config["name"])
-    namespaces = {name: kernel.Namespace(name) for name in config["namespaces"]}
+    namespaces = {name: kernel.Namespace(name) for name, _ in config["namespaces"]}
     kernel.load_modules("nfsv3", "nfsv4", *(["veth"] if namespaces else []))
-    _set_up_network(config["interfaces"], config["routes"], namespaces)
+    _set_up_network(config, namespaces)
     _start_rpc()
     if config["server"]:
         _start_server(config["server"]["fs"], config["server"]["threads"])
     return namespaces
 
 
-def _set_up_network(interfaces: list[list[str]], routes: list[str], namespaces: dict[str, kernel.Namespace]) -> None:
+def _set_up_network(config: dict[str, Any], namespaces: dict[str, kernel.Namespace]) -> None:
     lines = ["link set lo up"]
-    for device, address in interfaces:
+    for device, address in config["interfaces"]:
         lines += [f"addr add {address} dev {device}", f"link set {device} up"]
-    lines += [f"route add {route}" for route in routes]
+    lines += [f"route add {route}" for route in config["routes"]]
     for number, name in enumerate(namespaces):
         lines += [
             f"link add cable{number} type veth peer name eth0 netns {name}",
@@ -52,12 +55,10 @@ def _set_up_network(interfaces: list[list[str]], routes: list[str], namespaces: 
             f"link set cable{number} up",
         ]
     _ip(lines)
-    for number, namespace in enumerate(namespaces.values()):
-        with namespace:
-            _ip([
-                "link set lo up", f"addr add 10.77.{number}.2/24 dev eth0", "link set eth0 up",
-                f"route add default via 10.77.{number}.1",
-            ])  # fmt: skip
+    for number, (name, route) in enumerate(config["namespaces"]):
+        with namespaces[name]:
+            address = f"addr add 10.77.{number}.2/24 dev eth0"
+            _ip(["link set lo up", address, "link set eth0 up", f"route add {route}"])
 
 
 def _ip(lines: list[str]) -> None:
@@ -75,7 +76,10 @@ def _start_rpc() -> None:
 
 def _start_server(fs: str, threads: int) -> None:
     kernel.load_modules("nfsd")
-    kernel.mount("tmpfs" if fs == "tmpfs" else "/dev/ubda", EXPORT, fs)
+    if fs == "tmpfs":
+        kernel.mount("tmpfs", EXPORT, "tmpfs", "size=80%")
+    else:
+        kernel.mount("/dev/ubda", EXPORT, fs)
     os.chmod(EXPORT, 0o1777)
     for directory in ("v4recovery", "nfsdcld"):
         os.makedirs("/var/lib/nfs/" + directory)
