@@ -2,7 +2,7 @@
 
 Delta debugging (Zeller & Hildebrandt 2002) over phases, workers, names and moves, where every question "does it still
 fail?" is answered by a sample whose size follows from the failure rate of the program at hand, and a smaller program
-is taken only if it keeps at least a quarter of that rate.
+is taken only if it keeps at least a quarter of that rate, and a tenth of the highest one met.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from fsconform.search.drafts import Act, Draft, Move, Phase
 
 KEEP = 0.25
 """Share of the failure rate that a step of the reduction must keep."""
+LEAST = 0.1
+"""Share of the highest failure rate met that must be left in the end."""
 ENOUGH = 2
 """Failing rounds that let a candidate pass."""
 SETTLED = 6
@@ -48,6 +50,7 @@ def reduce_draft(draft: Draft, count: Count, over: Callable[[], bool], message: 
     sampler = _Sampler(count, over, message)
     # A fresh estimate: the message that found the failure was chosen for it and says too much.
     best = Reduced(draft, sampler.rate(draft, 0, 0))
+    peak = best.rate
     refused: set[Draft] = set()
     shrinking = True
     while shrinking and not over():
@@ -57,11 +60,11 @@ def reduce_draft(draft: Draft, count: Count, over: Callable[[], bool], message: 
                 break
             if candidate in refused:
                 continue
-            rate = sampler.keeps(candidate, best.rate * KEEP)
+            rate = sampler.keeps(candidate, max(best.rate * KEEP, peak * LEAST))
             if rate is None:
                 refused.add(candidate)
                 continue
-            best, shrinking = Reduced(candidate, rate), True
+            best, peak, shrinking = Reduced(candidate, rate), max(peak, rate), True
             break
     return _amplified(best, sampler)
 
