@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations
-from pathlib import Path
 
+from fsconform.report.comparison_facts import Fact, facts_of, findings_of, labels_of
 from fsconform.report.digest import WORST_FIRST
 from fsconform.report.escaping import visible
 from fsconform.report.numbers import duration_text
@@ -18,7 +18,6 @@ from fsconform.vocabulary.verdicts import Verdict
 
 MUCH = 1.25
 """From which ratio on two latencies differ: less is noise of a busy machine."""
-MODEL = " (model)"
 AT_ONCE = "at once"
 
 
@@ -72,19 +71,6 @@ class ComparedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact about the environment, one text per run."""
-
-    name: str
-    values: tuple[str, ...]
-
-    @property
-    def differs(self) -> bool:
-        """Whether the runs disagree."""
-        return len(set(self.values)) > 1
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """Runs side by side, rows that differ first."""
 
@@ -112,74 +98,16 @@ def compare(reports: Sequence[ReadReport]) -> Comparison:
     rows = [_row(name, [[cell for cell in report.cells if cell.name == name] for report in reports]) for name in names]
     order = list(Kind)
     return Comparison(
-        tuple(_run(report, label) for report, label in zip(reports, _labels(reports), strict=True)),
-        tuple(Fact(name, tuple(visible(read(report)) for report in reports)) for name, read in FACTS.items()),
+        tuple(_run(report, label) for report, label in zip(reports, labels_of(reports), strict=True)),
+        facts_of(reports),
         tuple(sorted(rows, key=lambda row: order.index(row.kind))),
-        tuple(_findings(reports)),
+        findings_of(reports),
     )
-
-
-# ---------------------------------------------------------------- columns
 
 
 def _run(report: ReadReport, label: str) -> ComparedRun:
     verdict = "interrupted" if report.interrupted else report.verdict.value
     return ComparedRun(label, visible(report.path), verdict, visible(report.sentence), visible(report.model_note))
-
-
-def _labels(reports: Sequence[ReadReport]) -> list[str]:
-    """The first of profile, filesystem, sites and directory that tells the runs apart; numbered where none does."""
-    choices: tuple[Callable[[ReadReport], str], ...] = (
-        lambda report: report.profile,
-        lambda report: "+".join(dict.fromkeys(site.fstype for site in report.sites)),
-        lambda report: "+".join(dict.fromkeys(site.spec for site in report.sites)),
-        lambda report: Path(report.path).parent.name,
-        lambda report: str(Path(report.path)),
-    )  # fmt: skip
-    told = ([visible(choose(report)) for report in reports] for choose in choices)
-    found = next((words for words in told if len(set(words)) == len(words) and all(words)), None)
-    labels = found or [f"{number} {visible(report.profile)}" for number, report in enumerate(reports, 1)]
-    return [f"{label}{MODEL if report.model_note else ''}" for label, report in zip(labels, reports, strict=True)]
-
-
-# ---------------------------------------------------------------- environment
-
-
-_PER_MOUNT = frozenset({"addr", "clientaddr", "fd", "mountaddr", "mountport", "port", "user_id", "group_id"})
-"""Options that differ between equal mounts."""
-
-
-def _options(report: ReadReport) -> str:
-    words = (",".join(w for w in site.options.split(",") if w.partition("=")[0] not in _PER_MOUNT)
-             for site in report.sites)  # fmt: skip
-    return _joined(words)
-
-
-def _topologies(report: ReadReport) -> str:
-    return _joined(kind for _, kind in report.topologies) or "process"
-
-
-def _joined(words: Iterable[str]) -> str:
-    return " | ".join(dict.fromkeys(words))
-
-
-FACTS: dict[str, Callable[[ReadReport], str]] = {
-    "profile": lambda report: report.profile,
-    "fstype": lambda report: _joined(site.fstype for site in report.sites),
-    "source": lambda report: _joined(site.source for site in report.sites),
-    "options": _options,
-    "kernel": lambda report: _joined(site.kernel for site in report.sites),
-    "topology": _topologies,
-    "sites": lambda report: str(len(report.sites)),
-    "uid": lambda report: _joined(str(site.uid) for site in report.sites),
-    "python": lambda report: _joined(site.python for site in report.sites),
-    "budget": lambda report: report.budget,
-    "fsconform": lambda report: report.version,
-}
-"""What can explain a difference, and how it is read from a report."""
-
-
-# ---------------------------------------------------------------- rows
 
 
 def _row(name: str, cells: Sequence[Sequence[ReadCell]]) -> ComparedRow:
@@ -281,24 +209,3 @@ def _differ(first: Entry, second: Entry) -> bool:
 
 def _is_latency(entry: Entry) -> bool:
     return entry.lo_s is not None or entry.seen == AT_ONCE
-
-
-# ---------------------------------------------------------------- the search
-
-
-def _findings(reports: Sequence[ReadReport]) -> Iterable[Fact]:
-    keys = dict.fromkeys((found.kind, found.property_id) for report in reports for found in report.findings)
-    for kind, property_id in keys:
-        yield Fact(
-            visible(f"{kind} ({property_id})"),
-            tuple(_finding_text(report, kind, property_id) for report in reports),
-        )
-
-
-def _finding_text(report: ReadReport, kind: str, property_id: str) -> str:
-    found = [f for f in report.findings if (f.kind, f.property_id) == (kind, property_id)]
-    if not found:
-        return "-"
-    worst = max(found, key=lambda f: f.failures / max(1, f.rounds))
-    told = f"{worst.failures:,} of {worst.rounds:,} rounds"
-    return told if worst.promised else f"{told}, not promised"

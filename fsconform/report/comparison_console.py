@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fsconform.report.comparison import ComparedRow, Comparison, Entry, Fact, Kind
+from fsconform.report.comparison import ComparedRow, Comparison, Entry, Kind
+from fsconform.report.comparison_facts import Fact
 from fsconform.report.comparison_text import (
     LEGEND,
     alike_line,

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsconform.report.comparison import ComparedRow, Comparison, Entry, Fact, Kind
+from fsconform.report.comparison import ComparedRow, Comparison, Entry, Kind
+from fsconform.report.comparison_facts import Fact
 from fsconform.report.comparison_text import (
     LEGEND,
     alike_line,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fsconform.report.comparison import MODEL, ComparedRow, Comparison, Entry, Kind
+from fsconform.report.comparison import MUCH, ComparedRow, Comparison, Entry, Kind
+from fsconform.report.comparison_facts import MODEL
 from fsconform.report.numbers import count_text
 
 LEGEND = (
@@ -14,7 +15,8 @@ LEGEND = (
 
 def entry_lines(entry: Entry) -> tuple[str, str, str]:
     """What was promised, what was seen (with the ratio), the verdict."""
-    ratio = f", x {entry.ratio:.2g}" if entry.ratio is not None and not 0.995 < entry.ratio < 1.005 else ""
+    alike = entry.ratio is None or 1 / MUCH < entry.ratio < MUCH
+    ratio = "" if alike else f", x {entry.ratio:.2g}"
     return entry.promised, f"{entry.seen}{ratio}", entry.verdict.value
 
 
@@ -43,7 +45,7 @@ def model_lines(comparison: Comparison) -> tuple[str, ...]:
 def alike_line(comparison: Comparison) -> str:
     """The facts that all runs share, in one line."""
     same = [f"{fact.name} {fact.values[0]}" for fact in comparison.facts if not fact.differs and fact.values[0]]
-    return ", ".join(same) or "nothing"
+    return "; ".join(same).replace(",", ", ") or "nothing"
 
 
 def split_name(row: ComparedRow) -> tuple[str, str]:
