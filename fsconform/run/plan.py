@@ -28,6 +28,8 @@ NAMES_PER_OBSERVER, MOST_PARTS = 120, 4
 FLICKER_S = 1.0
 """How long a guaranteed name is looked at again after it was seen."""
 PAGE_BYTES = 4096
+STANDING_ROUNDS = 220
+"""Rounds whose files are there at the same time, at most: the janitor is a few messages behind the experiments."""
 
 BatchKey = tuple[str, str, int]
 Promises = Mapping[str, Promise]
@@ -81,13 +83,14 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
     batches = tuple(batch for (direction, age), trials in groups.items() for batch in _batches(direction, age, trials))
     rounds = experiments([row.cell for row in rows], letters, salt)
     count = sum(len(batch.trials) for batch in batches)
+    standing = min(2 * budget.rounds, STANDING_ROUNDS)
     return Plan(
         batches,
         tuple(rounds),
         len(latency),
         window_s,
-        needed_bytes=4 * PAGE_BYTES * count + sum(e.extra_bytes * 2 * budget.rounds for e in rounds),
-        needed_files=4 * count + 8 * budget.rounds * len(rounds),
+        needed_bytes=4 * PAGE_BYTES * count + max((e.extra_bytes * standing for e in rounds), default=0),
+        needed_files=4 * count + (8 * standing if rounds else 0),
     )
 
 
