@@ -9,6 +9,8 @@ import typer
 
 from fsconform.vocabulary.verdicts import EXIT_WORDS
 
+REPORTS = Path("reports")
+
 
 def workload(
     name: Annotated[str, typer.Argument(help="vllm-fs-tier, or a store: vllm-c, vllm-py, llmd, fixed-tmp, in-place, "
@@ -44,6 +46,8 @@ def workload(
 ) -> None:  # fmt: skip
     """Replay what an inference engine does with a shared tier, and say whose fault every failure is. Ends with 0 where
     the filesystem kept its promises (the application may still have failed), 1 where it broke one, else as run."""
+    from fsconform.report.places import refuse_place
+    from fsconform.report.progress import live_progress
     from fsconform.report.workload_console import print_workload
     from fsconform.report.workload_files import write_workload
     from fsconform.report.writing import directory_named
@@ -57,16 +61,15 @@ def workload(
         parse_words,
     )
 
+    refuse_place(report or REPORTS, sites, f"--report {report}" if report else f"./{REPORTS}")
     options = WorkloadOptions(
         name, tuple(sites), parse_words(variants, VARIANTS), parse_words(readers, READERS), engine, profile, blocks,
         parse_size(block_size), tokens, parse_counts(jobs), read_threads, write_threads, slots, tick, gauge, tasks, io,
         suffixes, hash_seed, hash_seed_b, faithful, deadline, rounds, loop, hang, hang_pid,
     )  # fmt: skip
-    from fsconform.report.progress import live_progress
-
     with live_progress() as progress:
         record = conduct_workload(options, progress)
-    where = report or directory_named(record.started, f"workload-{record.personality}", Path("reports"))
+    where = report or directory_named(record.started, f"workload-{record.personality}", REPORTS)
     print_workload(record, write_workload(record, where))
     typer.echo(f"exit status {record.exit_status} ({EXIT_WORDS[record.exit_status]})")
     raise typer.Exit(record.exit_status)

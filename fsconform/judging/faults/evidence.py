@@ -23,8 +23,12 @@ class Scene:
         self.setup = episode.setup
         self.promise_of = promise_of
         self.by_path: dict[str, list[Event]] = {}
+        self._by_thread: dict[tuple[str, str], list[Event]] = {}
+        self._last: dict[tuple[str, int, int, str], Event] = {}
         for event in episode.events():
             self.by_path.setdefault(event.path, []).append(event)
+            self._by_thread.setdefault((event.instance, event.thread), []).append(event)
+            self._last[event.instance, event.phase, event.block, event.step] = event
 
     def at(self, path: str, *steps: str) -> list[Event]:
         """The events on a path, in order, of these steps (all where none is named)."""
@@ -61,14 +65,11 @@ class Scene:
 
     def of_thread(self, event: Event) -> list[Event]:
         """All events of the thread of one, in order."""
-        reports = [report for report in self.episode.instances if report.letter == event.instance]
-        found = [e for report in reports for e in report.events if e.thread == event.thread]
-        return sorted(found, key=lambda e: e.invoked)
+        return self._by_thread.get((event.instance, event.thread), [])
 
     def last_of(self, report: InstanceReport, phase: int, block: int, step: str) -> Event | None:
         """The last event of one instance on a block, by phase and step."""
-        found = [e for e in report.events if (e.phase, e.block, e.step) == (phase, block, step)]
-        return max(found, key=lambda e: e.invoked, default=None)
+        return self._last.get((report.letter, phase, block, step))
 
 
 def few(events: Iterable[Event | None]) -> tuple[Event, ...]:

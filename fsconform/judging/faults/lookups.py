@@ -84,7 +84,7 @@ def _attribution(scene: Scene, report: InstanceReport, box: Box, misses: list[Mi
         why += " The engine asks once and keeps the miss for the life of the request."
     title = f"{len(misses)} published blocks taken for absent"
     events = [e for miss in misses[:2] for e in (miss.primed, miss.publish, miss.look)]
-    cure = _cure(promise) if box is Box.WITHIN else ""
+    cure = _cure(scene, promise) if box is Box.WITHIN else ""
     return Attribution(box, title, why, EXPLAINED, few([*events, *_later(scene, report, first)]), "visibility.create",
                        cure, len(misses), bound_s=promise.bound_s if box is Box.WITHIN else 0.0)  # fmt: skip
 
@@ -110,7 +110,20 @@ def _later(scene: Scene, report: InstanceReport, miss: Miss) -> list[Event]:
     return hits[:1]
 
 
-def _cure(promise: Promise) -> str:
+def _cure(scene: Scene, promise: Promise) -> str:
+    """What the mount or the application could do, and what was seen to help here."""
+    cures = scene.episode.facts.get("cures", ())
+    tried = [f"{cure.name} cured {cure.cured} of {cure.trials}{'' if cure.read_only else ' (with side effects)'}"
+             for cure in cures if cure.cured]  # fmt: skip
+    told_tried = ""
+    if cures:
+        untouched = f"untouched {cures[0].control_visible} of {cures[0].control_trials}"
+        helped = f"{', '.join(tried)}; {untouched}" if tried else f"no look cured it ({untouched})"
+        told_tried = f"; tried on this mount right before the look-up: {helped}"
+    return _general_cure(promise) + told_tried
+
+
+def _general_cure(promise: Promise) -> str:
     if promise.strength is Strength.WITHIN and promise.bound and promise.bound.seconds:
         return f"a mount with {promise.bound.name} = 0 s, or a look-up that is repeated after {promise.bound_s:g} s"
     return "a look-up that is repeated"

@@ -16,7 +16,7 @@ from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.judging.replays import judge_replays
 from fsconform.personalities.catalogue import MODULES, personality
 from fsconform.run import refusals
-from fsconform.run.directory import new_run_id, remove, remove_locally
+from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
 from fsconform.run.interrupts import one_interrupt
 from fsconform.run.labs import count_mounts, mounted, parse_sites
@@ -82,8 +82,7 @@ class _Replay:
                     raise
                 self.interrupted = True
             finally:
-                fleet.stop()
-                removal = remove(fleet, by_letter, found.sites, found.directory)
+                removal = self._tidy(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *fleet.abandoned)
         alone = profile.shared and found.one_client
         modelled = any(s.spec.launcher == "lab" or s.mount.source.startswith("fsconform:") for s in found.sites)
@@ -110,6 +109,16 @@ class _Replay:
                 if spec.launcher == "local":
                     remove_locally(spec.path, run_id)
             raise
+
+    def _tidy(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey) -> Removal:
+        """End the workers and remove the run's directory; sites elsewhere need a live worker for that."""
+        if any(site.spec.launcher != "local" for site in found.sites):
+            fleet.release(scouts.values())
+        else:
+            fleet.stop()
+        removal = remove(fleet, scouts, found.sites, found.directory)
+        fleet.stop()
+        return removal
 
     def _play_all(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey, profile: Profile) -> None:
         if self.options.variants != ("v9",):

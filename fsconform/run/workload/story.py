@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fsconform.run.workload.cures import try_cures
 from fsconform.run.workload.stage import Stage
 from fsconform.vocabulary.workloads import Phase
 
@@ -54,3 +55,4 @@ def ask(stage: Stage) -> None:
     second.fill(False)
     stage.facts["hits later"] = len(second.perform(Phase.RETRY, "request", int(Phase.RETRY_PROMOTE))) if found else 0
     second.verify()
+    stage.facts["cures"] = try_cures(stage.fleet, stage.personality, stage.parties, stage.reader)

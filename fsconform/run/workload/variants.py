@@ -27,18 +27,26 @@ STORED, PROMOTED = "cascade_job_failures", "promotion_job_failures"
 
 
 def store_together(stage: Stage, **changes: Any) -> None:
-    """A and B store all blocks at once, in step before each block."""
+    """A and B store all blocks at once: in step before each block where a job is one task, else as they come."""
     for letter in "AB":
         stage.open(letter, True, **changes)
     stage.start("A", "B")
     story.ask_before(stage)
     first, second = stage.parties["A"], stage.parties["B"]
-    with stage.timed("store"), stage.fleet.meeting([first.worker, second.worker]) as places:
-        together(*(
-            lambda p=party, side=side: p.contest(Phase.STORE, places[side], side)
-            for side, party in enumerate((first, second))
-        ))  # fmt: skip
+    with stage.timed("store"):
+        if stage.options.tasks == "job":
+            _contest(stage)
+        else:
+            together(*(lambda p=party: p.perform(Phase.STORE, "store") for party in (first, second)))
     second.fill(False)
+
+
+def _contest(stage: Stage) -> None:
+    sides = [stage.parties[letter] for letter in "AB"]
+    with stage.fleet.meeting([party.worker for party in sides]) as places:
+        together(*(
+            lambda p=party, side=side: p.contest(Phase.STORE, places[side], side) for side, party in enumerate(sides)
+        ))  # fmt: skip
 
 
 def concurrent_stores(stage: Stage) -> None:
