@@ -15,7 +15,7 @@ SEED    ?=
 TESTS   ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conform test lint bench soak lab-deps clean
+.PHONY: help setup conform test lint bench seed-case soak lab-deps clean
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,10 @@ lint: $(DEV) ## style, types, directions of imports
 bench: $(DEV) ## performance targets, as ratios within one run
 	$(BIN)/python -m bench.worker_loop
 	$(BIN)/python -m bench.oracles
+	$(BIN)/python -m bench.seed_case
+
+seed-case: $(DEV) ## replay the case it was built for and write docs/seed-case.md
+	$(BIN)/python -m bench.seed_page
 
 soak: $(DEV) ## 20 quick runs each on ext4 and tmpfs: none violated, none inconclusive
 	$(BIN)/python -m bench.soak

@@ -259,8 +259,8 @@ def _commands(found: Sequence[Told]) -> Iterator[str]:
         seconds = told.story.results[0].episode.seconds
         times = f"store {seconds['store']:.2f} s, promotion {seconds['promote']:.2f} s"
         yield (
-            f"- {told.place.title}: {site.mount.fstype}, kernel {site.kernel}, {bytes_text(told.place.size)} per block, "
-            f"{times}, exit status {told.story.exit_status}"
+            f"- {told.place.title}: {site.mount.fstype}, kernel {site.kernel}, {bytes_text(told.place.size)} per block,"
+            f" {times}, exit status {told.story.exit_status}"
         )
 
 
