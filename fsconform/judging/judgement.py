@@ -193,8 +193,11 @@ def _too_few(observation: Observation, found: int, needed: int, near: int = 0, u
     if unresolved:
         told = f"unresolved: {told}; in {unresolved:,} our own deciding look began late: a less busy machine"
         settles = " or a longer budget would settle it"
+    elif observation.reason:
+        settles = "; a run without that, or with a longer budget, would settle it"
     else:
-        settles = "; a longer budget would settle it"
+        again = "another run with all sites" if " lost at " in observation.reason else "a longer budget"
+        settles = f"; {again} would settle it"
     reason = f" ({observation.reason})" if observation.reason else ""
     return Judgement(Verdict.INCONCLUSIVE, told + reason + settles, 0, near, unresolved)
 

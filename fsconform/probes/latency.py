@@ -74,6 +74,7 @@ def observe(results: Sequence[TrialResult]) -> Observation:
     """All trials of one cell, watches, single shots and cures together, as one observation."""
     watched = [result for result in results if result.trial.label == WATCH]
     outcomes: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     intervals: list[LatencyTrial] = []
     guilty: tuple[LatencyTrial, TrialResult] | None = None
     refused: Counter[str] = Counter()
@@ -81,7 +82,7 @@ def observe(results: Sequence[TrialResult]) -> Observation:
         why = _disturbance(result)
         interval = None if why else measure(result)
         if interval is None:
-            outcomes[why or "no look after the change"] += 1
+            missing[why or "no look after the change"] += 1
             if why.startswith("change refused: "):
                 refused[why.removeprefix("change refused: ")] += 1
             continue
@@ -89,7 +90,7 @@ def observe(results: Sequence[TrialResult]) -> Observation:
         intervals.append(interval)
         if interval.lo > 0 and (guilty is None or interval.lo > guilty[0].lo):
             guilty = (interval, result)
-    reason = "" if intervals else ", ".join(f"{count} x {what}" for what, count in outcomes.most_common())
+    outcomes += missing
     return Observation(
         attempted=len(watched),
         informative=len(intervals),
@@ -101,7 +102,7 @@ def observe(results: Sequence[TrialResult]) -> Observation:
         cures=_cures(results),
         single_shot=_single_shots(results),
         witness=_witness(*guilty) if guilty else None,
-        reason=reason,
+        reason=", ".join(f"{count} x {what}" for what, count in missing.most_common(3)),
     )
 
 
