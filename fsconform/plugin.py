@@ -162,10 +162,10 @@ def _measure(config: pytest.Config, chosen: list[str]) -> RunRecord:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The exit status comes from the verdicts."""
+    """The exit status comes from the verdicts; where those are fine, a failed item of another kind is still told."""
     record = session.config.stash.get(_RECORD, None)
     if record is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        session.exitstatus = record.exit_status
+        session.exitstatus = record.exit_status or session.exitstatus
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -187,6 +187,27 @@ def test_the_state_of_the_reader_decides_which_cell_is_asked() -> None:
     ]
 
 
+@pytest.mark.parametrize("path", [PATH, LEAF, "base_r0"])
+def test_any_earlier_miss_at_the_same_site_counts(path: str) -> None:
+    """Also one of its own store, or of a directory above the block."""
+    asked: list[str] = []
+
+    def promise_of(cell: object) -> Promise:
+        asked.append(str(cell))
+        return within(5.0) if "missed" in str(cell) else GUARANTEED
+
+    own = event("B", "exists", path, 5, ENOENT)
+    look = event("B", "lookup", PATH, 18, ENOENT, phase=int(Phase.LOOKUP))
+    second = report("B", own, look)
+    (found,) = attribute_misses(Scene(episode(report("A", *stored()), second), promise_of), second)
+    assert found.box is Box.WITHIN
+    assert own in found.events
+    elsewhere = report("A", event("A", "exists", path, 5, ENOENT), *stored())
+    second = report("B", look)
+    (found,) = attribute_misses(Scene(episode(elsewhere, second), promise_of), second)
+    assert found.box is Box.BROKE
+
+
 def test_a_clock_error_makes_a_close_call_concurrent() -> None:
     second = looks(1, True)
     setup = replace(SETUP, error_ns=2 * MS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from errno import ENOENT
 
 from fsconform.judging.judgement import slack_s
 from fsconform.vocabulary.cells import Cell, make_cell
@@ -21,6 +22,8 @@ class Scene:
     def __init__(self, episode: Episode, promise_of: PromiseOf) -> None:
         self.episode = episode
         self.setup = episode.setup
+        self.sites = {report.letter: report.site for report in episode.instances}
+        """Instance -> letter of its site."""
         self.promise_of = promise_of
         self.by_path: dict[str, list[Event]] = {}
         self._by_thread: dict[tuple[str, str], list[Event]] = {}
@@ -36,8 +39,7 @@ class Scene:
 
     def direction(self, actor: str, observer: str) -> str:
         """`a-b` for two instances; the observer's own site twice where there is no actor."""
-        sites = {report.letter: report.site for report in self.episode.instances}
-        return f"{sites.get(actor, sites[observer])}-{sites[observer]}"
+        return f"{self.sites.get(actor, self.sites[observer])}-{self.sites[observer]}"
 
     def promise(self, property_id: str, direction: str, **axes: str) -> Promise:
         """What is promised of one cell."""
@@ -67,6 +69,21 @@ class Scene:
         """All events of the thread of one, in order."""
         return self._by_thread.get((event.instance, event.thread), [])
 
+    def missed_before(self, report: InstanceReport, look: Event) -> Event | None:
+        """The last miss of the same path, or of a directory above it, by anybody at the same site: what its cache may
+        still say. Looks of the same request do not count."""
+        found = None
+        path = look.path
+        while path:
+            for event in self.by_path.get(path, ()):
+                if event.invoked >= look.invoked:
+                    break
+                same = self.sites.get(event.instance) == report.site and event.phase != look.phase
+                if event.errno == ENOENT and same and (found is None or event.invoked > found.invoked):
+                    found = event
+            path = path.rpartition("/")[0]
+        return found
+
     def last_of(self, report: InstanceReport, phase: int, block: int, step: str) -> Event | None:
         """The last event of one instance on a block, by phase and step."""
         return self._last.get((report.letter, phase, block, step))
@@ -88,6 +105,12 @@ def stale_box(promise: Promise, late_ns: int, longest_look_ns: int) -> Box | Non
         limit = promise.bound_s + slack_s(promise, longest_look_ns)
         return Box.BROKE if late_ns > limit * 1e9 else Box.WITHIN
     return Box.WITHIN
+
+
+def weakness(promise: Promise) -> tuple[int, float]:
+    """For comparing promises: the larger, the less is promised."""
+    order = (Strength.GUARANTEED, Strength.OPTIONAL, Strength.WITHIN, Strength.UNSUPPORTED, Strength.NOT_PROMISED)
+    return order.index(promise.strength), promise.bound_s
 
 
 def promised_box(promise: Promise) -> Box:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsconform.judging.faults.evidence import Scene, few, stale_box, told
+from fsconform.judging.faults.evidence import Scene, few, stale_box, told, weakness
 from fsconform.vocabulary.promises import Promise, Strength
 from fsconform.vocabulary.workloads import Attribution, Box, Event, InstanceReport, Phase
 
 EXPLAINED = (
     "B chunk_hits", "B read_bytes", "B external_prefix_cache_hits", "B active_promotion_jobs seen above 0",
 )  # fmt: skip
-_STATES = {"clean": "cold", "poisoned": "missed-ancestor", "poisoned-name": "missed"}
+_STATES = {
+    "clean": ("missed", "missed-ancestor"), "poisoned": ("missed-ancestor",), "poisoned-name": ("missed",),
+}  # fmt: skip
+"""States of the observer's cache where it had missed the block, or a directory above it; of several the weakest
+promise counts."""
 
 
 class Miss:
@@ -30,7 +34,7 @@ def find_misses(scene: Scene, report: InstanceReport, phase: int = Phase.LOOKUP)
         publish = scene.published(look.path, before=look.invoked - 2 * scene.setup.error_ns)
         if publish is None or _removed(scene, look.path, publish, look):
             continue
-        primed = scene.last_of(report, Phase.COLD, look.block, "lookup")
+        primed = scene.missed_before(report, look)
         late = look.invoked - publish.returned - 2 * scene.setup.error_ns
         found.append(Miss(look, publish, primed, late))
     return found
@@ -64,11 +68,13 @@ def attribute_misses(scene: Scene, report: InstanceReport) -> Iterator[Attributi
 def visibility_promise(scene: Scene, report: InstanceReport, misses: list[Miss]) -> Promise:
     """What is promised of a look-up in the state in which it found the observer's cache."""
     primed = any(miss.primed is not None for miss in misses)
-    state = _STATES[scene.setup.reader] if primed else "cold"
-    return scene.promise(
-        "visibility.create", scene.direction(misses[0].publish.instance, report.letter),
-        publish=scene.setup.publish, state=state, observer=scene.setup.observer, age="fresh",
-    )  # fmt: skip
+    direction = scene.direction(misses[0].publish.instance, report.letter)
+    promises = [
+        scene.promise("visibility.create", direction, publish=scene.setup.publish, state=state,
+                      observer=scene.setup.observer, age="fresh")
+        for state in (_STATES[scene.setup.reader] if primed else ("cold",))
+    ]  # fmt: skip
+    return max(promises, key=weakness)
 
 
 def _attribution(scene: Scene, report: InstanceReport, box: Box, misses: list[Miss], promise: Promise) -> Attribution:
