@@ -115,7 +115,7 @@ def _rounds(
     return Observation(
         attempted=history.rounds, informative=informative, violations=int(guilty.sum()),
         outcomes={what: count for what, count in outcomes.most_common() if count}, witness=witness,
-        reason=f"{missing} of {history.rounds} rounds had no look during a change" + clock_note(history) if missing else "",
+        reason=f"{missing} of {history.rounds} rounds had no look during a change{clock_note(history)}" if missing else "",
     )  # fmt: skip
 
 
