@@ -112,10 +112,11 @@ def _rounds(
         got = name_of(number) if number != OK else Content(int(value[first, read]) & 0xFF).name.lower()
         witness = round_witness(history, first, f"expected: {expected}; got: {got}")
     missing = history.rounds - informative
+    silent = f"{missing} of {history.rounds} rounds had no look during a change{clock_note(history)}"
     return Observation(
         attempted=history.rounds, informative=informative, violations=int(guilty.sum()),
         outcomes={what: count for what, count in outcomes.most_common() if count}, witness=witness,
-        reason=f"{missing} of {history.rounds} rounds had no look during a change{clock_note(history)}" if missing else "",
+        reason=silent if missing else "",
     )  # fmt: skip
 
 
