@@ -100,6 +100,16 @@ def _fits(row: Row, word: str, axes: Mapping[str, str]) -> bool:
     return word in (cell.property_id, cell.family) and all(cell.axis(axis) == value for axis, value in axes.items())
 
 
+def _why_none(rows: list[Row], word: str, axes: Mapping[str, str]) -> str:
+    """An item that is never measured would pass for ever."""
+    from fsconform.vocabulary.errors import unknown
+    from fsconform.vocabulary.properties import FAMILIES, PROPERTIES
+
+    if word not in PROPERTIES and word not in FAMILIES:
+        return str(unknown("property", word, (*PROPERTIES, *FAMILIES)))
+    return f"no cell of {word} in this budget has {dict(axes)}; `fsconform cells` lists them"
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One item per cell for functions that ask for a cell."""
     if "fs_cell" not in metafunc.fixturenames:
@@ -111,7 +121,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reason = "no site given: add --fs-site PATH (twice for two clients)"
         metafunc.parametrize("fs_cell", [pytest.param(None, marks=pytest.mark.skip(reason=reason))], ids=["no-site"])
         return
-    cells = [row.cell for row in _rows(metafunc.config) if _fits(row, marker.args[0], marker.kwargs)]
+    rows = _rows(metafunc.config)
+    cells = [row.cell for row in rows if _fits(row, marker.args[0], marker.kwargs)]
+    if not cells:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {_why_none(rows, marker.args[0], marker.kwargs)}")
     metafunc.parametrize("fs_cell", cells, ids=[cell.id for cell in cells])
 
 
