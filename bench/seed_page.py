@@ -46,15 +46,16 @@ LOOKUPS = """\
 `chunk_queries` counts resolved questions and `lookup_async_delay_seconds` times them: both move on a miss, too. Only
 `chunk_hits` and `read_bytes` show a hit. Whether B hits depends on what B asked *before*:
 
-| filesystem | B asked before | chunk_queries | chunk_hits | read_bytes | external hits | visible after | verdict |
-|---|---|---:|---:|---:|---:|---:|---|
+| filesystem | B asked before | ago | chunk_queries | chunk_hits | read_bytes | external hits | seen after | verdict |
+|---|---|---:|---:|---:|---:|---:|---:|---|
 """
 AFTER_LOOKUPS = """\
 
 A client that was told "no such file" may go on saying so: for 3FS `negative_timeout` (5 s), for NFS until the
 attributes of the directory expire (`acdirmin` to `acdirmax`, 30 to 60 s). That is promised and kept. The engine asks
 once per block and request and keeps the answer for the life of the request: *filesystem within its promise,
-application assumes more*. A missing ancestor directory is enough: one cached miss hides all 67 blocks.
+application assumes more*. A missing ancestor directory is enough: one cached miss hides all 67 blocks. A miss that is
+older than its bound does no harm any more.
 
 """
 CURES = """\
@@ -171,11 +172,19 @@ def _lookup_row(place: Place, result: EpisodeResult) -> str:
     asked = second.request
     boxes = [finding.box.value for finding in result.attributions if finding.property_id]
     cells = (
-        place.title, READER_WORDS[result.episode.setup.reader], f"{asked.get('chunk_queries:1:fs', 0):,}",
+        place.title, READER_WORDS[result.episode.setup.reader], _age(result), f"{asked.get('chunk_queries:1:fs', 0):,}",
         f"{asked.get('chunk_hits:1:fs', 0):,}", f"{asked.get('read_bytes', 0):,}",
         f"{asked.get('external_prefix_cache_hits', 0):,}", _visible_after(result), ", ".join(boxes) or "as expected",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def _age(result: EpisodeResult) -> str:
+    """From the last look of B before anything was stored to its request: the age of what its client remembers."""
+    looks = [e for e in result.episode.events() if e.instance == "B" and e.step == "lookup"]
+    before = [e.invoked for e in looks if e.phase == Phase.COLD]
+    request = [e.invoked for e in looks if e.phase == Phase.LOOKUP]
+    return f"{(request[0] - before[-1]) / 1e9:.1f} s" if before and request else ""
 
 
 def _visible_after(result: EpisodeResult) -> str:

@@ -148,7 +148,7 @@ def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]
 def workload(*arguments: Any, **options: Any) -> None:
     """See `workload_command`."""
     _enter_namespace_for_labs(options["sites"])
-    workload_command(*arguments, **options)
+    _end(workload_command(*arguments, **options))
 
 
 @app.command()

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from fsconform.vocabulary.verdicts import EXIT_WORDS
-
 REPORTS = Path("reports")
 
 
@@ -43,7 +41,7 @@ def workload(
     hang: Annotated[float, typer.Option(help="Seconds for which the server is stopped (v10).")] = 30.0,
     hang_pid: Annotated[int, typer.Option(help="Process to stop in v10, where the site is no lab.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Directory for the report (default: below ./reports).")] = None,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Replay what an inference engine does with a shared tier, and say whose fault every failure is. Ends with 0 where
     the filesystem kept its promises (the application may still have failed), 1 where it broke one, else as run."""
     from fsconform.report.places import refuse_place
@@ -71,5 +69,4 @@ def workload(
         record = conduct_workload(options, progress)
     where = report or directory_named(record.started, f"workload-{record.personality}", REPORTS)
     print_workload(record, write_workload(record, where))
-    typer.echo(f"exit status {record.exit_status} ({EXIT_WORDS[record.exit_status]})")
-    raise typer.Exit(record.exit_status)
+    return record.exit_status

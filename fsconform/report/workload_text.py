@@ -47,10 +47,18 @@ def workload_sentence(record: WorkloadRecord) -> str:
     elif not boxes:
         told = f"{what}: everything as expected in {count_text(len(played), 'replay')}"
     else:
-        told = f"{what}: {count_text(failed, 'expectation')} failed; {', '.join(box.value for box in boxes)}"
+        told = (
+            f"{what}: {_urgent(played)}{count_text(failed, 'expectation')} failed; {', '.join(b.value for b in boxes)}"
+        )
     ends = [f"inconclusive: {visible(record.inconclusive)}"] if record.inconclusive and record.exit_status == 4 else []
     ends += [f"interrupted after {record.duration_s:.0f} s"] if record.interrupted else []
     return "; ".join([told, *ends]) + "."
+
+
+def _urgent(results: list[EpisodeResult]) -> str:
+    """What destroys good data is said first of all."""
+    found = [finding for result in results for finding in result.attributions if finding.urgent]
+    return f"{visible(found[0].title)} ({found[0].count:,}); " if found else ""
 
 
 def workload_status_line(record: WorkloadRecord) -> str:

@@ -123,6 +123,7 @@ class _Replay:
     def _play_all(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey, profile: Profile) -> None:
         if self.options.variants != ("v9",):
             refusals.refuse_full(found.sites, self.options.bytes_needed, 10 * self.options.blocks + 100)
+        _refuse_read_only(found)
         parties = self._hire(fleet, found)
 
         def promise_of(cell: Cell) -> Promise:
@@ -174,6 +175,14 @@ class _Replay:
             fleet, self.options, personality(self.options.personality), parties, roots, variant, reader, wait_s,
             tuple(site.path for site in found.sites), min(site.free_bytes for site in found.sites),
         )  # fmt: skip
+
+
+def _refuse_read_only(found: Survey) -> None:
+    """Raises CannotTestError where an instance could not store anything."""
+    for part, letter in _parts(found).items():
+        site = found.site(letter)
+        if site.read_only:
+            raise CannotTestError(f"site {site.spec.text!r}: read-only here, but {part} must write there")
 
 
 def _parts(found: Survey) -> dict[str, str]:

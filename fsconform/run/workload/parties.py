@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -165,8 +165,25 @@ def _job(told: Any) -> JobRecord:
                      tuple(BlockOutcome(*outcome) for outcome in outcomes))  # fmt: skip
 
 
-def together(*actions: Any) -> list[Any]:
-    """Call all at the same time; their results. Raises what the first of them raised."""
-    with ThreadPoolExecutor(len(actions)) as pool:
-        futures = [pool.submit(action) for action in actions]
-        return [future.result() for future in futures]
+def together(*actions: Callable[[], Any]) -> list[Any]:
+    """Call all at the same time; their results. Raises what the first of them raised, once all have ended.
+
+    Ctrl-C is not held up by them: their threads end with the workers that they talk to.
+    """
+    results: list[Any] = [None] * len(actions)
+    errors: list[BaseException] = []
+
+    def perform(place: int, action: Callable[[], Any]) -> None:
+        try:
+            results[place] = action()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=perform, args=pair, daemon=True) for pair in enumerate(actions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
