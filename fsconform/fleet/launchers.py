@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import weakref
 from contextlib import suppress
 from typing import Any
 
@@ -48,7 +49,8 @@ class Launched:
 
     def __init__(self, arguments: list[str], execmodel: Any) -> None:
         self.execmodel = execmodel
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - as long as somebody may ask for them
+        weakref.finalize(self, self._words.close)
         self.popen = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._words)
         assert self.popen.stdin is not None and self.popen.stdout is not None
         self.outfile, self.infile = self.popen.stdin, self.popen.stdout
