@@ -20,6 +20,10 @@ def _missing(item: pytest.Item) -> str:
         return "needs a usable /dev/fuse"
     if item.get_closest_marker("root") and os.geteuid() != 0:
         return "needs root"
+    if item.get_closest_marker("hosts"):
+        from tests.hosts.rack import obstacle
+
+        return obstacle()
     return _uml_obstacle() if item.get_closest_marker("uml") else ""
 
 
@@ -44,7 +48,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Inside .ci/run a marked test that skips itself is a failure, too."""
     report = yield
-    marked = any(item.get_closest_marker(name) for name in ("fuse", "root", "uml"))
+    marked = any(item.get_closest_marker(name) for name in ("fuse", "root", "hosts", "uml"))
     if INSIDE_CI and marked and report.skipped:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped inside .ci/run: {report.longrepr}"

@@ -103,15 +103,17 @@ class _Attempt:
             return f"{error.filename or command(self.launch.spec)[0]}: command not found here"
         if launched is None:
             return f"{type(error).__name__} {error}".strip() if error else f"no answer within {deadline_s:g} s"
-        if error is None or isinstance(error, TimeoutError):
+        if error is None or type(error).__name__ == "TimeoutError":  # execnet has one of its own
             said = launched.last_words()
             return f"no answer within {deadline_s:g} s" + (f" ({said})" if said else "")
         with suppress(Exception):
             launched.popen.wait(_ENDING_S)
         said, status = launched.last_words(), launched.popen.returncode
-        if said or status:
+        if not isinstance(error, RuntimeError) and (said or status):
             return said + (f" (exit status {status})" if status else "") if said else f"exit status {status}"
-        return f"{type(error).__name__} {error}".strip()
+        if isinstance(error, (EOFError, BrokenPipeError)):
+            return "it ended at once, without a word"
+        return str(error) or type(error).__name__
 
 
 def contact_all(launches: Sequence[Launch], deadline_s: float = 30.0) -> list[Contact]:
@@ -150,7 +152,10 @@ def _bootstrap(launched: Launched, group: Any) -> Any:
     spec = execnet.XSpec("popen//python=launched")  # bootstrapped by source text, not by importing execnet there
     spec.id = f"worker-{next(_numbers)}"
     spec.execmodel = "thread"
-    gateway = gateway_bootstrap.bootstrap(launched, spec)
+    try:
+        gateway = gateway_bootstrap.bootstrap(launched, spec)
+    except AssertionError:
+        raise RuntimeError("something answers there, but it is no Python interpreter") from None
     gateway.spec = spec
     group._register(gateway)
     return gateway

@@ -168,7 +168,7 @@ class Window:
             self.progress.phase(f"experiment {number} of {len(self.plan.experiments)}: {experiment.name}")
             lost = self._lost_of(experiment.program)
             if lost:
-                self._give_up(experiment, lost)
+                self._excuse(experiment, lost)
             else:
                 self._run_experiment(experiment)
 
@@ -224,6 +224,9 @@ class Window:
 
     def _give_up(self, experiment: Experiment, why: str) -> None:
         self.measured.faults.append(f"{experiment.name}: {why}")
+        self._excuse(experiment, why)
+
+    def _excuse(self, experiment: Experiment, why: str) -> None:
         for cell in experiment.cells:
             self.measured.observations.setdefault(cell.id, Observation(0, 0, reason=why))
 

@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 NETWORK = "10.213.77"
@@ -130,14 +131,14 @@ def _inside(pid: int, *words: str) -> None:
     subprocess.run(["nsenter", "--target", str(pid), "--net", *words], check=True, timeout=30)
 
 
-def _await(condition: object, seconds: float = 10.0) -> None:
-    assert callable(condition)
+def _await(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "a host of namespaces did not come up"
         time.sleep(0.02)
 
 
+@cache
 def obstacle() -> str:
     """What is missing here for a rack; empty where nothing is."""
     for program in ("ip", "unshare", "nsenter", "ssh", "ssh-keygen", "hostname"):
