@@ -77,7 +77,7 @@ def enter_namespace() -> None:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
     except OSError as error:
-        raise CannotTestError(f"the emulated lab cannot map users: {error.filename}: {error.strerror}") from None
+        raise CannotTestError(f"the emulated lab cannot map users (user_namespaces(7)): {error.strerror}") from None
     if _libc.mount(b"none", b"/", None, _REC | _PRIVATE, None):
         raise CannotTestError(f"the emulated lab cannot make mounts private: {os.strerror(ctypes.get_errno())}")
 
