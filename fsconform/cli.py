@@ -109,6 +109,7 @@ def _enter_namespace_for_labs(sites: list[str]) -> None:
     """Without root, labs are mounted inside a user namespace: the whole command is begun again there."""
     from fsconform.lab.catalogue import mounts_here
 
+    # Before anything heavy is imported: who has threads (numpy's) may not enter a user namespace (unshare(2)).
     if mounts_here(sites):
         _enter_namespace()
 
@@ -137,9 +138,9 @@ def cells(
 @app.command()
 def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]) -> None:
     """Say what these sites are, how they relate, what they can do and what they cannot show."""
+    _enter_namespace_for_labs(sites)
     from fsconform.run.doctor import examine, print_examination
 
-    _enter_namespace_for_labs(sites)
     print_examination(examine(sites))
 
 
@@ -194,10 +195,10 @@ def selftest(
     output: Annotated[Path | None, typer.Option(help="Write the kill matrix to this Markdown file.")] = None,
 ) -> None:
     """Let the emulated filesystem lie in every way it knows, and see that every lie is caught. Ends with 0 or 3."""
+    _enter_namespace()
     from fsconform.report.kill_matrix import attempt_line, matrix_markdown, summary_line
     from fsconform.run.selftest import selftest as perform
 
-    _enter_namespace()
     result = perform(mutant or (), property_id or (), lambda attempt: typer.echo(attempt_line(attempt)))
     typer.echo(summary_line(result))
     if output:

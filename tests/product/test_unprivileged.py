@@ -22,13 +22,14 @@ def test_a_run_on_a_directory(here: Path) -> None:
 
 
 @pytest.mark.fuse
-def test_a_run_on_a_lab(here: Path) -> None:
-    ended = fsconform("run", "lab=strict", *ONE_CELL, cwd=here, prefix=WITHOUT_MOUNTS)
+@pytest.mark.parametrize("words", [("run", "lab=strict", *ONE_CELL), ("doctor", "lab=strict")])
+def test_labs(here: Path, words: tuple[str, ...]) -> None:
+    ended = fsconform(*words, cwd=here, prefix=WITHOUT_MOUNTS)
     if ended.status == 2:  # told, where the kernel allows no namespaces
         assert "the emulated lab needs root or a user namespace, and unshare(2) says" in ended.err
     else:
         assert ended.status == 0, ended.text
-        assert "lab=strict at" in ended.out
+        assert "lab=strict" in ended.out
     assert [mount for mount in emulated_mounts() if mount[0].is_relative_to(here)] == []
 
 
