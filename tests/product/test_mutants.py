@@ -18,7 +18,11 @@ FIRST_TEN = (
     "two-winners-excl", "two-winners-mkdir", "no-winner-excl", "loser-told-eio", "eexist-after-unlink", "rename-gap",
     "zero-after-publish", "torn-after-publish", "foreign-page", "negative-forever",
 )  # fmt: skip
-"""Tried against every cell; the others against the cells of their properties and one canary of every property."""
+"""Tried against every cell; the others against the cells that could show them, and canaries."""
+CANARIES = frozenset(
+    {"visibility.create", "size.grow", "exclusive.winner", "atomic.order", "content.complete", "capability.link"}
+)
+"""One property of every family: the first cell of each is always tried."""
 SILENT = "hang"
 """Breaks no property: what hangs is seen to by the tests of faults."""
 
@@ -30,14 +34,16 @@ def run(lab: str, cell_ids: Sequence[str] = ()) -> RunRecord:
 
 
 def selected(properties: frozenset[str]) -> list[str]:
-    """The cells of these properties, and the first one of every other property."""
+    """The cells of these properties, the first one of every other property of their families, and the canaries."""
     chosen: list[str] = []
     seen: set[str] = set()
+    families = {word.partition(".")[0] for word in properties}
     for row in candidate_rows(Options(("lab=strict",), budget="smoke")):
-        property_id = row.cell.property_id
-        if property_id in properties or property_id not in seen:
+        word = row.cell.property_id
+        first = word not in seen and (word in CANARIES or row.cell.family in families)
+        if word in properties or first:
             chosen.append(row.cell.id)
-        seen.add(property_id)
+        seen.add(word)
     return chosen
 
 
