@@ -173,6 +173,8 @@ def _rule(need: Need, result: CellResult) -> _Ruling | None:
         return None
     if refused and verdict in (Verdict.KEPT, Verdict.NOT_APPLICABLE, Verdict.OBSERVED, Verdict.VIOLATED):
         return _Ruling(need.refused, 0.0, need, result)
+    if promise.strength is Strength.NOT_PROMISED and not result.observation.violations:
+        return None  # neither promised nor seen to break: nobody may be accused of it
     if verdict is Verdict.VIOLATED or promise.strength is Strength.NOT_PROMISED:
         return _Ruling(need.without, 0.0, need, result)
     if promise.strength is Strength.WITHIN and promise.bound_s > 0:

@@ -38,12 +38,12 @@ source = "somewhere"
 
 
 def cell(verdict: Verdict, strength: Strength = Strength.GUARANTEED, seconds: float = 0.0, refused: str = "",
-         observer: str = "stat", property_id: str = "visibility.create") -> CellResult:  # fmt: skip
+         observer: str = "stat", property_id: str = "visibility.create", violations: int = 0) -> CellResult:  # fmt: skip
     """One cell as a run would judge it."""
     bound = Bound("negative", seconds, BoundOrigin.READ) if strength is Strength.WITHIN else None
     promise = Promise(strength, Evidence.SOURCE, "a source", bound, ("EINVAL",) if refused else ())
     made = make_cell(property_id, "a-b", publish="rename", state="missed", observer=observer)
-    return CellResult(made, "mount", promise, Observation(1, 1, refused=refused), Judgement(verdict, "so"))
+    return CellResult(made, "mount", promise, Observation(1, 1, violations, refused=refused), Judgement(verdict, "so"))
 
 
 def judged(tmp_path: Path, text: str, *results: CellResult) -> ApplicationVerdict | None:
@@ -62,7 +62,7 @@ def judged(tmp_path: Path, text: str, *results: CellResult) -> ApplicationVerdic
         ([cell(Verdict.KEPT, Strength.WITHIN, 0.0)], "safe"),
         ([cell(Verdict.KEPT, Strength.WITHIN, 5.0), cell(Verdict.KEPT, Strength.WITHIN, 30.0)], "safe within 30 s"),
         ([cell(Verdict.VIOLATED), cell(Verdict.KEPT)], "wastes work"),
-        ([cell(Verdict.OBSERVED, Strength.NOT_PROMISED)], "wastes work"),
+        ([cell(Verdict.OBSERVED, Strength.NOT_PROMISED, violations=1)], "wastes work"),
         ([cell(Verdict.KEPT, Strength.UNSUPPORTED, refused="EINVAL")], "cannot run"),
         ([cell(Verdict.NOT_APPLICABLE, Strength.OPTIONAL, refused="ENOTSUP")], "cannot run"),
         ([cell(Verdict.KEPT), cell(Verdict.INCONCLUSIVE)], "safe"),
@@ -75,7 +75,15 @@ def test_the_worst_cell_decides(tmp_path: Path, results: list[CellResult], expec
     assert found.evidence == "inferred from properties"
 
 
-@pytest.mark.parametrize("results", [[], [cell(Verdict.INCONCLUSIVE)], [cell(Verdict.VIOLATED, observer="access")]])
+@pytest.mark.parametrize(
+    "results",
+    [
+        [],
+        [cell(Verdict.INCONCLUSIVE)],
+        [cell(Verdict.VIOLATED, observer="access")],
+        [cell(Verdict.OBSERVED, Strength.NOT_PROMISED)],
+    ],
+)
 def test_nothing_decided_is_no_verdict(tmp_path: Path, results: list[CellResult]) -> None:
     assert judged(tmp_path, NEED, *results) is None
 
