@@ -68,6 +68,7 @@ class Envelope:
         """The bound at each time; `INF` where there is none at all."""
         if not self.at:
             return np.full(times.shape, INF, dtype=np.int64)
+        times = np.where(times < INF, times, 0)
         at, bound = np.array(self.at, dtype=np.int64), np.array(self.bound, dtype=np.int64)
         after = np.searchsorted(at, times)
         left, right = np.maximum(after - 1, 0), np.minimum(after, len(at) - 1)
@@ -115,21 +116,38 @@ class Clock:
 
     def shift(self, times: Ints) -> Shift:
         """One offset for events at these times (its clock), with an error that holds for each of them."""
-        times = times[(times >= 0) & (times < INF)]
-        if self.exact or not times.size:
-            return EXACT
+        offsets, errors, fault = self.shifts(times.reshape(1, -1))
+        return Shift(int(offsets[0]), int(errors[0]), fault)
+
+    def shifts(self, times: Ints) -> tuple[Ints, Ints, str]:
+        """For each row of times (its clock) one offset, the error that holds for all of the row, and what is wrong.
+
+        Times below 0 or not below INF do not count. Where something is wrong with the clock, all errors are unknown.
+        """
+        nothing = np.zeros(len(times), dtype=np.int64)
+        counts = (times >= 0) & (times < INF)
+        if self.exact or not counts.any():
+            return nothing, nothing, ""
         least, most = self.interval(times)
-        lowest, highest = int(least.min()), int(most.max())
-        if lowest <= -INF or highest >= INF:
-            return Shift(0, UNKNOWN_ERROR, f"the clock of {self.name} is not known")
-        if (least > most).any():
-            gap = int((least - most).max())
-            return Shift(
-                (lowest + highest) // 2, UNKNOWN_ERROR,
-                f"the clock of {self.name} is broken: what its messages say differs by {gap / 1e6:.3f} ms "
-                "more than 500 ppm of drift allow",
-            )  # fmt: skip
-        return Shift((lowest + highest) // 2, (highest - lowest + 1) // 2)
+        lowest = np.where(counts, least, INF).min(axis=1)
+        highest = np.where(counts, most, -INF).max(axis=1)
+        empty = ~counts.any(axis=1)
+        offsets = np.where(empty, 0, lowest // 2 + highest // 2)
+        if fault := self._fault(least[counts], most[counts]):
+            return offsets, np.full(len(times), UNKNOWN_ERROR, dtype=np.int64), fault
+        return offsets, np.where(empty, 0, (highest - lowest) // 2 + 2), ""
+
+    def _fault(self, least: Ints, most: Ints) -> str:
+        """What is wrong with these intervals; empty where nothing is."""
+        if (least <= -INF).any() or (most >= INF).any():
+            return f"the clock of {self.name} is not known"
+        gap = int((least - most).max())
+        if gap <= 0:
+            return ""
+        return (
+            f"the clock of {self.name} is broken: what its messages say differs by {gap / 1e6:.3f} ms "
+            "more than 500 ppm of drift allow"
+        )
 
     def latest(self) -> Shift:
         """How it stands as far as the last message tells."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from fsconform.fleet.clocks import EXACT, Clock, Shift
+from fsconform.fleet.clocks import Clock
 from fsconform.fleet.rooms import Room, Rooms
 from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import HUNG, LOST, NOT_RUN
-from fsconform.vocabulary.histories import INF, LaneColumns, RoundHistory
+from fsconform.vocabulary.histories import INF, Ints, LaneColumns, RoundHistory
 from fsconform.vocabulary.programs import Lane, Program
 
 Answer = tuple[int, tuple[bytes, ...], str]
@@ -120,29 +120,38 @@ def _history(
 ) -> RoundHistory:  # fmt: skip
     """All lanes with the same number of rounds: as many as any lane is known to have begun; stamps on our clock."""
     begun = max((answer[0] for answer in answers.values()), default=rounds)
-    shifts = _shifts(answers, clocks)
-    lanes = tuple(
-        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None, shifts[clocks[number]])
+    lanes = [
+        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None)
         for number, lane in enumerate(program.lanes)
-    )
+    ]
+    errors, faults = [np.zeros(begun, dtype=np.int64) for _ in lanes], []
+    for clock in dict.fromkeys(clocks):
+        there = [n for n, own in enumerate(clocks) if own is clock and n in answers and not own.exact]
+        if not there:
+            continue
+        # One shift per round and clock: lanes of one clock stay exact to one another.
+        times = np.concatenate([stamps for n in there for stamps in (lanes[n].invoked, lanes[n].returned)], axis=1)
+        offsets, own_errors, fault = clock.shifts(times)
+        faults += [fault] if fault else []
+        for n in there:
+            errors[n] = own_errors
+            lanes[n] = replace(
+                lanes[n], invoked=_moved(lanes[n].invoked, offsets), returned=_moved(lanes[n].returned, offsets)
+            )
     numbers = {clock: number for number, clock in enumerate(dict.fromkeys(clocks))}
-    faults = dict.fromkeys(shift.fault for shift in shifts.values() if shift.fault)
     return RoundHistory(
-        program, lanes, tuple(shifts[clock].error for clock in clocks), lost,
-        tuple(numbers[clock] for clock in clocks), "; ".join(faults) if len(shifts) > 1 else "",
+        program, tuple(lanes), tuple(int(error.max(initial=0)) for error in errors), lost,
+        tuple(numbers[clock] for clock in clocks), "; ".join(faults) if len(numbers) > 1 else "", tuple(errors),
     )  # fmt: skip
 
 
-def _shifts(answers: dict[int, Answer], clocks: Sequence[Clock]) -> dict[Clock, Shift]:
-    """One shift per clock: lanes of one clock stay exact to one another."""
-    times: dict[Clock, list[Any]] = {clock: [] for clock in clocks}
-    for number, answer in answers.items():
-        if not clocks[number].exact:
-            times[clocks[number]] += [np.frombuffer(answer[1][place], dtype=np.int64) for place in (0, 1)]
-    return {clock: clock.shift(np.concatenate(told)) if told else EXACT for clock, told in times.items()}
+def _moved(stamps: Ints, offsets: Ints) -> Ints:
+    """Stamps of the shape (R, S), each row moved by its offset; INF stays."""
+    moved: Ints = np.where(stamps >= INF, stamps, stamps + offsets[:, None])
+    return moved
 
 
-def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None, shift: Shift) -> LaneColumns:
+def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None) -> LaneColumns:
     """One lane's columns, filled up to `begun` rounds.
 
     A lane that told nothing before it was lost may have performed anything since it was sent: LOST, never returned.
@@ -154,6 +163,6 @@ def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None,
         told = np.frombuffer(answer[1][place], dtype=np.int64) if answer else np.empty(0, dtype=np.int64)
         told = told[: begun * steps]
         column = np.full(begun * steps, filler, dtype=np.int64)
-        column[: len(told)] = shift.of_all(told) if place < 2 else told
+        column[: len(told)] = told
         arrays.append(column.reshape(begun, steps))
     return LaneColumns(*arrays)

@@ -73,7 +73,7 @@ def _observe_replacement(cell: Cell, history: RoundHistory) -> Observation:
     first, last = writer.invoked[:, renames[1]] + error, writer.returned[:, renames[-1]] - error
     during = (invoked < last[:, None]) & (returned > first[:, None]) & published[:, None] & (returned < INF)
     content, version = value & 0xFF, value >> 8
-    latest = _latest(history, renames, invoked - error)
+    latest = _latest(history, renames, invoked - error[:, None])
     if cell.property_id == "atomic.presence":
         wrong = (told == errno.ENOENT) & published[:, None]
         expected = "a name that is replaced by rename is there at every open"

@@ -35,5 +35,5 @@ def clock_note(history: RoundHistory) -> str:
     """What a reader must know of the clocks where too few overlaps could be proved, as the end of a sentence."""
     if history.clock_fault:
         return f" ({history.clock_fault})"
-    error = max((history.error_between(0, lane) for lane in range(1, len(history.lanes))), default=0)
+    error = max((int(history.error_between(0, n).max(initial=0)) for n in range(1, len(history.lanes))), default=0)
     return f" (clocks compared to within {error / 1e6:.3f} ms)" if error else ""

@@ -25,6 +25,8 @@ from fsconform.vocabulary.sites import LETTERS, Mount, Site, SiteSpec
 UNKNOWN_WAIT_S = 60.0
 """How long a mark is waited for where no profile fits: acdirmax of nfs(5), the longest default of a shared one."""
 WAIT_SLACK_S = 2.0
+INITIAL_TIME_NAMESPACE = "time:[4026531834]"
+"""The one whose clock is the kernel's own (PROC_TIME_INIT_INO, linux/proc_ns.h)."""
 SMALLEST_BYTES, SMALLEST_FILES = 1 << 20, 100
 """What even the survey wants free."""
 
@@ -99,9 +101,18 @@ def read_sites(fleet: Asker, workers: Sequence[Any], specs: Sequence[SiteSpec]) 
     for letter, spec, worker in zip(LETTERS, specs, workers, strict=False):
         facts = ask(fleet, worker, spec, "site_facts", spec.path, deadline_s=CONTACT_DEADLINE_S)
         refusals.refuse_facts(spec, facts)
-        sites.append((site_from(letter, spec, facts), facts["resolved"]))
+        site = replace(site_from(letter, spec, facts), booted_ns=_booted(worker, facts))
+        sites.append((site, facts["resolved"]))
     refusals.refuse_repetition(specs, [resolved for _, resolved in sites])
     return tuple(site for site, _ in sites)
+
+
+def _booted(worker: Any, facts: Facts) -> tuple[int, int] | None:
+    """When the site's kernel began to count; None where its clock is that of a time namespace, or not known."""
+    if facts["time_namespace"] not in ("", INITIAL_TIME_NAMESPACE):
+        return None
+    booted: tuple[int, int] | None = worker.booted_ns
+    return booted
 
 
 def site_from(letter: str, spec: SiteSpec, facts: Mapping[str, Any]) -> Site:

@@ -260,4 +260,5 @@ def join(histories: Sequence[RoundHistory]) -> RoundHistory:
     errors = tuple(max(errors) for errors in zip(*(history.error_ns for history in histories), strict=True))
     lost = {lane: why for history in histories for lane, why in history.lost.items()}
     faults = dict.fromkeys(history.clock_fault for history in histories if history.clock_fault)
-    return RoundHistory(histories[0].program, lanes, errors, lost, histories[0].clocks, "; ".join(faults))
+    per_round = tuple(np.concatenate([h.error_of(lane) for h in histories]) for lane in range(len(lanes)))
+    return RoundHistory(histories[0].program, lanes, errors, lost, histories[0].clocks, "; ".join(faults), per_round)

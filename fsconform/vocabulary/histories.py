@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,7 @@ class LaneColumns:
 
 @dataclass(frozen=True, slots=True)
 class RoundHistory:
-    """R rounds of one program. `error_ns[k]` is the half-width of lane k's clock error on the common axis."""
+    """R rounds of one program. `error_ns[k]` is the largest half-width of lane k's clock error on the common axis."""
 
     program: Program
     lanes: tuple[LaneColumns, ...]
@@ -46,6 +46,8 @@ class RoundHistory:
     has a clock of its own."""
     clock_fault: str = ""
     """Why a clock of these lanes says nothing (its error is `UNKNOWN_ERROR` then)."""
+    errors: tuple[Ints, ...] = ()
+    """Lane -> half-width per round, shape (R,). Empty: `error_ns` in every round."""
 
     @property
     def rounds(self) -> int:
@@ -54,7 +56,7 @@ class RoundHistory:
 
     def widened(self) -> RoundHistory:
         """Every event widened by its lane's clock error: what an oracle may be given."""
-        return self._changed(self.error_ns)
+        return self._changed(self._common_axis())
 
     def widenings(self) -> tuple[RoundHistory, ...]:
         """All histories that may be given to an oracle, whose findings together hold: one per axis.
@@ -62,28 +64,37 @@ class RoundHistory:
         On the axis of one clock its own events are exact and only those of the others are widened, by both errors.
         Sound, and much sharper than the common axis alone: an interval order allows one error per event, not per pair.
         """
-        return tuple(self._changed(errors) for errors in self._axes())
+        return tuple(self._changed(axis) for axis in self._axes())
 
     def narrowings(self) -> tuple[RoundHistory, ...]:
         """The same with every event narrowed: what overlaps in one of these has truly overlapped."""
-        return tuple(self._changed(tuple(-error for error in errors)) for errors in self._axes())
+        return tuple(self._changed([-error for error in axis]) for axis in self._axes())
 
-    def error_between(self, first: int, second: int) -> int:
-        """Half-width of the error between the stamps of two lanes, ns."""
+    def error_of(self, lane: int) -> Ints:
+        """Half-width of a lane's clock error on the common axis, shape (R,), ns."""
+        return self.errors[lane] if self.errors else np.full(self.rounds, self.error_ns[lane], dtype=np.int64)
+
+    def error_between(self, first: int, second: int) -> Ints:
+        """Half-width of the error between the stamps of two lanes, shape (R,), ns."""
         clocks = self.clocks or tuple(range(len(self.lanes)))
-        return 0 if clocks[first] == clocks[second] else self.error_ns[first] + self.error_ns[second]
+        if clocks[first] == clocks[second]:
+            return np.zeros(self.rounds, dtype=np.int64)
+        return self.error_of(first) + self.error_of(second)
 
-    def _axes(self) -> tuple[tuple[int, ...], ...]:
+    def _common_axis(self) -> list[Ints]:
+        return [self.error_of(lane) for lane in range(len(self.lanes))]
+
+    def _axes(self) -> list[list[Ints]]:
         """Half-widths of all lanes, on the common axis and on that of each clock; each set once."""
         lanes = range(len(self.lanes))
-        found = [self.error_ns, *(tuple(self.error_between(axis, lane) for lane in lanes) for axis in lanes)]
-        return tuple(dict.fromkeys(found))
+        found = [self._common_axis(), *([self.error_between(axis, lane) for lane in lanes] for axis in lanes)]
+        return list({b"".join(error.tobytes() for error in errors): errors for errors in found}.values())
 
-    def _changed(self, errors: tuple[int, ...]) -> RoundHistory:
+    def _changed(self, errors: Sequence[Ints]) -> RoundHistory:
         lanes = tuple(
             LaneColumns(
-                lane.invoked - error,
-                np.where(lane.returned >= INF, INF, lane.returned + error),
+                lane.invoked - error[:, None],
+                np.where(lane.returned >= INF, INF, lane.returned + error[:, None]),
                 lane.errno, lane.value, lane.detail,
             )
             for lane, error in zip(self.lanes, errors, strict=True)

@@ -84,9 +84,9 @@ def test_bounds_weaken_by_500_ppm() -> None:
     clock.sent_to(1 * S, 1 * S + 5 * MS)
     clock.came_from(1 * S + 5 * MS, 1 * S + MS)
     at = 1 * S + 5 * MS
-    assert clock.shift(np.array([at])).error == MS // 2
-    assert clock.shift(np.array([at + 10 * S])).error == MS // 2 + 5 * MS
-    assert clock.zero() == (-5 * MS, -4 * MS)
+    assert clock.shift(np.array([at])).error == MS // 2 + 2, "rounding is on the safe side"
+    assert clock.shift(np.array([at + 10 * S])).error == MS // 2 + 5 * MS + 2
+    assert clock.zero() == (-5 * MS - 2, -4 * MS + 2)
 
 
 def test_a_clock_that_jumps_is_broken_and_one_never_heard_of_unknown() -> None:
@@ -97,7 +97,7 @@ def test_a_clock_that_jumps_is_broken_and_one_never_heard_of_unknown() -> None:
     shift = clock.shift(np.array([2 * S]))
     assert shift.error == UNKNOWN_ERROR and "site b is broken" in shift.fault and "500 ppm" in shift.fault
     assert "not known" in Clock("site c").shift(np.array([5])).fault
-    assert Clock("us", exact=True).shift(np.array([5])) is EXACT
+    assert Clock("us", exact=True).shift(np.array([5])) == EXACT
 
 
 def test_what_did_not_happen_is_not_moved() -> None:
@@ -205,13 +205,13 @@ def test_axes_prove_only_what_is_true(rounds: list[tuple[tuple[int, int], ...]],
 
 def test_the_axis_of_a_host_keeps_its_own_order_exact() -> None:
     seen = history([[(0, 10)], [(20, 30)], [(40, 50)]], (0, 100, 100), (0, 1, 1))
-    assert seen.error_between(1, 2) == 0 and seen.error_between(0, 1) == 100
+    assert seen.error_between(1, 2).tolist() == [0] and seen.error_between(0, 1).tolist() == [100]
     proven = [axis.lanes[1].returned[0, 0] < axis.lanes[2].invoked[0, 0] for axis in seen.widenings()]
     assert any(proven), "on their own axis both lanes of one clock are exact"
     assert not any(axis.lanes[0].returned[0, 0] < axis.lanes[1].invoked[0, 0] for axis in seen.widenings())
     alone = history([[(0, 10)], [(20, INF)]], (0, 0), ())
     assert len(alone.widenings()) == 1 and alone.widenings()[0].lanes[1].returned[0, 0] == INF
-    assert alone.error_between(0, 1) == 0
+    assert alone.error_between(0, 1).tolist() == [0]
 
 
 @given(clocks, clocks, clocks, st.integers(0, 1 << 30))

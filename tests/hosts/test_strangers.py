@@ -68,7 +68,7 @@ def check_race(history: RoundHistory, rounds: int = 30) -> None:
     )
     made = np.max([lane.invoked[:, 1] for lane in history.lanes], axis=0)
     for number, lane in enumerate(history.lanes):
-        error = max(history.error_between(number, other) for other in range(len(history.lanes)))
+        error = np.max([history.error_between(number, other) for other in range(len(history.lanes))], axis=0)
         assert (lane.returned[:, 3] + error >= made).all(), "nobody leaves a barrier before all have come"
 
 

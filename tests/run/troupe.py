@@ -19,6 +19,7 @@ class Actor:
     facts: Mapping[str, Any] = field(default_factory=dict)
     acts: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    booted_ns: tuple[int, int] | None = None
 
 
 class Troupe:
