@@ -30,7 +30,7 @@ def begun(site: Path, run: Running) -> bool:
 
 def priming(site: Path, run: Running) -> bool:
     """Files are made, and primed."""
-    return _made(site, "w0")
+    return _made(site, "w/0/*/0")
 
 
 def racing(site: Path, run: Running) -> bool:
