@@ -66,4 +66,6 @@ def test_mutants_are_found(mutant: str, kind: str) -> None:
         findings = next(filter(None, hunts), ())
     assert findings and {finding.kind for finding in findings} == {kind}
     assert all(finding.promised and finding.witness.events for finding in findings)
-    assert min(map(moves_of, findings)) <= 4
+    # How small it gets within a wall-clock cap depends on the machine (seen: 2 to 6 moves of up to 60 drawn); that the
+    # reduction reaches the smallest program is shown where time is simulated (test_hunting).
+    assert min(map(moves_of, findings)) <= 10
