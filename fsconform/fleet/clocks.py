@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from fsconform.vocabulary.histories import INF, UNKNOWN_ERROR, Ints
 
@@ -44,9 +45,10 @@ EXACT = Shift(0, 0)
 
 
 class Envelope:
-    """The least of upper bounds `bound + |t - at| / 2000` as a function of t. Bounds come in order of `at`, ns."""
+    """The least of upper bounds `bound + |t - at| / divisor` as a function of t. Bounds come in order of `at`, ns."""
 
-    def __init__(self, bounds: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(self, bounds: Iterable[tuple[int, int]] = (), divisor: int = DRIFT_DIVISOR) -> None:
+        self._divisor = divisor
         self.at: list[int] = []
         self.bound: list[int] = []
         for at, bound in bounds:
@@ -56,9 +58,9 @@ class Envelope:
         """One more bound. What another one implies is not kept, so that only neighbours matter later."""
         if self.at:
             at = max(at, self.at[-1])  # two threads may have stamped out of order, by microseconds
-            if self.bound[-1] + _drift(at - self.at[-1]) <= bound:
+            if self.bound[-1] + self._drift(at - self.at[-1]) <= bound:
                 return
-            while self.at and bound + _drift(at - self.at[-1]) <= self.bound[-1]:
+            while self.at and bound + self._drift(at - self.at[-1]) <= self.bound[-1]:
                 self.at.pop()
                 self.bound.pop()
         self.at.append(at)
@@ -73,18 +75,37 @@ class Envelope:
         after = np.searchsorted(at, times)
         left, right = np.maximum(after - 1, 0), np.minimum(after, len(at) - 1)
         least: Ints = np.minimum(
-            bound[left] - np.abs(times - at[left]) // -DRIFT_DIVISOR,
-            bound[right] - np.abs(times - at[right]) // -DRIFT_DIVISOR,
+            bound[left] - np.abs(times - at[left]) // -self._divisor,
+            bound[right] - np.abs(times - at[right]) // -self._divisor,
         )
         return least
 
     def __len__(self) -> int:
         return len(self.at)
 
+    def _drift(self, gap: int) -> int:
+        """By how much a bound weakens in that time, rounded up."""
+        return -(gap // -self._divisor)
 
-def _drift(gap: int) -> int:
-    """500 ppm of a time, rounded up."""
-    return -(gap // -DRIFT_DIVISOR)
+
+def spanned(least: Ints, most: Ints, counts: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The interval of each row that holds for all of its entries that count; -INF, INF where none does."""
+    lowest = np.where(counts, least, INF).min(axis=1, initial=INF)
+    highest = np.where(counts, most, -INF).max(axis=1, initial=-INF)
+    empty = ~counts.any(axis=1)
+    return np.where(empty, -INF, lowest), np.where(empty, INF, highest)
+
+
+def half_width(lowest: int, highest: int) -> int:
+    """Of an interval of offsets, with its middle rounded to whole ns: on the safe side."""
+    return (highest - lowest) // 2 + 2
+
+
+def contradiction(what: str, gap_ns: int) -> str:
+    """What an empty intersection means, in words; empty where it is none (`gap_ns` <= 0)."""
+    if gap_ns <= 0:
+        return ""
+    return f"{what} broken: messages contradict each other by {gap_ns / 1e6:.3f} ms more than 500 ppm of drift allow"
 
 
 class Clock:
@@ -116,38 +137,32 @@ class Clock:
 
     def shift(self, times: Ints) -> Shift:
         """One offset for events at these times (its clock), with an error that holds for each of them."""
-        offsets, errors, fault = self.shifts(times.reshape(1, -1))
-        return Shift(int(offsets[0]), int(errors[0]), fault)
-
-    def shifts(self, times: Ints) -> tuple[Ints, Ints, str]:
-        """For each row of times (its clock) one offset, the error that holds for all of the row, and what is wrong.
-
-        Times below 0 or not below INF do not count. Where something is wrong with the clock, all errors are unknown.
-        """
-        nothing = np.zeros(len(times), dtype=np.int64)
-        counts = (times >= 0) & (times < INF)
-        if self.exact or not counts.any():
-            return nothing, nothing, ""
+        times = times[(times >= 0) & (times < INF)]
+        if self.exact or not times.size:
+            return EXACT
         least, most = self.interval(times)
-        lowest = np.where(counts, least, INF).min(axis=1)
-        highest = np.where(counts, most, -INF).max(axis=1)
-        empty = ~counts.any(axis=1)
-        offsets = np.where(empty, 0, lowest // 2 + highest // 2)
-        if fault := self._fault(least[counts], most[counts]):
-            return offsets, np.full(len(times), UNKNOWN_ERROR, dtype=np.int64), fault
-        return offsets, np.where(empty, 0, (highest - lowest) // 2 + 2), ""
+        lowest, highest = int(least.min()), int(most.max())
+        if fault := self._fault(least, most):
+            return Shift((lowest + highest) // 2, UNKNOWN_ERROR, fault)
+        return Shift((lowest + highest) // 2, half_width(lowest, highest))
 
     def _fault(self, least: Ints, most: Ints) -> str:
         """What is wrong with these intervals; empty where nothing is."""
         if (least <= -INF).any() or (most >= INF).any():
             return f"the clock of {self.name} is not known"
-        gap = int((least - most).max())
-        if gap <= 0:
-            return ""
-        return (
-            f"the clock of {self.name} is broken: what its messages say differs by {gap / 1e6:.3f} ms "
-            "more than 500 ppm of drift allow"
-        )
+        return contradiction(f"the clock of {self.name} is", int((least - most).max()))
+
+    def rows(self, times: Ints) -> tuple[Ints, Ints]:
+        """(least, most) offset that holds for all times (its clock) of each row; times that are no stamps do not count.
+
+        Rows without any stamp say nothing: -INF, INF.
+        """
+        counts = (times >= 0) & (times < INF)
+        if self.exact:
+            zero = np.zeros(len(times), dtype=np.int64)
+            return zero, zero
+        least, most = self.interval(times)
+        return spanned(least, most, counts)
 
     def latest(self) -> Shift:
         """How it stands as far as the last message tells."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -69,7 +69,18 @@ class Fleet:
 
     def launch(self, launches: Sequence[Launch], deadline_s: float = 30.0) -> list[Worker]:
         """Start workers at the same time. Raises CannotTestError, naming the site, where one does not answer."""
+        self._share_memory(launches)
         return [self._enlist(contact) for contact in contact_all(launches, deadline_s)]
+
+    def _share_memory(self, launches: Sequence[Launch]) -> None:
+        """Before the first worker: use the page that guests of a lab share with this host, where there is one."""
+        memory = next((launch.spec.memory for launch in launches if launch.spec.memory), "")
+        if not memory or self.workers:
+            return
+        with suppress(OSError):  # in use: they meet through the controller
+            page = Page(memory)
+            self._page.close()
+            self._page, self._rooms = page, Rooms(page, self._switchboard)
 
     def _enlist(self, contact: Contact) -> Worker:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import secrets
@@ -24,11 +25,18 @@ class Page:
     """A memory file of 64-bit words: word 0 counts halts, word 1 is a token that tells it from any other file, and
     each running job has a region of its own."""
 
-    def __init__(self) -> None:
-        self._descriptor = os.memfd_create("fsconform-page")
-        os.ftruncate(self._descriptor, 8 * PAGE_WORDS)
+    def __init__(self, memory: str = "") -> None:
+        """`memory`: a file to use instead, which guests of a lab share with us. Raises OSError where it cannot be used,
+        BlockingIOError where another process uses it."""
+        if memory:
+            self._descriptor = os.open(memory, os.O_RDWR)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            self._descriptor = os.memfd_create("fsconform-page")
+        os.ftruncate(self._descriptor, max(8 * PAGE_WORDS, os.fstat(self._descriptor).st_size))
         self._map = mmap.mmap(self._descriptor, 0)
         self._words = memoryview(self._map).cast("q")
+        self._map[:] = bytes(len(self._map))
         self.token = self._words[TOKEN_WORD] = secrets.randbits(62)
         self._free = [region * REGION_WORDS for region in range(REGIONS, 0, -1)]
         self._lock = threading.Lock()

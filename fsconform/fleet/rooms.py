@@ -27,7 +27,8 @@ class Room:
         host = self.workers[lane].host
         seat = sum(worker.host == host for worker in self.workers[:lane])
         place = self.page.place(self.region, lane, len(self.workers) if lanes is None else lanes, patience_s)
-        return place._replace(seat=seat, by_line=self.by_line)
+        neighbours = sum(worker.host == host for worker in self.workers)
+        return place._replace(seat=seat, neighbours=neighbours, by_line=self.by_line)
 
     def abort(self) -> None:
         """End the waits of all: a partner is lost."""

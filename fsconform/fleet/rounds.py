@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from fsconform.fleet.alignment import align
 from fsconform.fleet.clocks import Clock
 from fsconform.fleet.rooms import Room, Rooms
 from fsconform.fleet.worker_handle import GRACE_S, Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.errnos import HUNG, LOST, NOT_RUN
-from fsconform.vocabulary.histories import INF, Ints, LaneColumns, RoundHistory
+from fsconform.vocabulary.histories import INF, LaneColumns, RoundHistory
 from fsconform.vocabulary.programs import Lane, Program
 
 Answer = tuple[int, tuple[bytes, ...], str]
 """(rounds begun, columns, why it ended early)."""
 
-
+_NEAR_NS = 1_000_000_000
+"""Farther than the axis of a job, which is that of its first lane, is from our clock."""
 _SLICE_S = 0.05
 """How long to wait for one lane before looking at the others: any of them may be the one that is lost."""
 
@@ -120,46 +122,26 @@ def _history(
 ) -> RoundHistory:  # fmt: skip
     """All lanes with the same number of rounds: as many as any lane is known to have begun; stamps on our clock."""
     begun = max((answer[0] for answer in answers.values()), default=rounds)
-    lanes = [
-        _lane(len(lane.steps), answers.get(number), begun, sent_ns if number in lost else None)
-        for number, lane in enumerate(program.lanes)
+    silent = [number for number in lost if number not in answers]
+    told = [
+        _lane(len(lane.steps), answers.get(number), begun, INF, NOT_RUN) for number, lane in enumerate(program.lanes)
     ]
-    errors, faults = [np.zeros(begun, dtype=np.int64) for _ in lanes], []
-    for clock in dict.fromkeys(clocks):
-        there = [n for n, own in enumerate(clocks) if own is clock and n in answers and not own.exact]
-        if not there:
-            continue
-        # One shift per round and clock: lanes of one clock stay exact to one another.
-        times = np.concatenate([stamps for n in there for stamps in (lanes[n].invoked, lanes[n].returned)], axis=1)
-        offsets, own_errors, fault = clock.shifts(times)
-        faults += [fault] if fault else []
-        for n in there:
-            errors[n] = own_errors
-            lanes[n] = replace(
-                lanes[n], invoked=_moved(lanes[n].invoked, offsets), returned=_moved(lanes[n].returned, offsets)
-            )
-    numbers = {clock: number for number, clock in enumerate(dict.fromkeys(clocks))}
+    aligned = align(program, told, clocks)
+    lanes = list(aligned.lanes)
+    for number in silent:
+        # It may have performed anything since it was sent.
+        since = sent_ns if clocks[0].exact else sent_ns - _NEAR_NS
+        lanes[number] = _lane(len(program.lanes[number].steps), None, begun, since, LOST)
     return RoundHistory(
-        program, tuple(lanes), tuple(int(error.max(initial=0)) for error in errors), lost,
-        tuple(numbers[clock] for clock in clocks), "; ".join(faults) if len(numbers) > 1 else "", tuple(errors),
+        program, tuple(lanes), tuple(int(error.max(initial=0)) for error in aligned.errors), lost, aligned.clocks,
+        aligned.fault, aligned.errors,
     )  # fmt: skip
 
 
-def _moved(stamps: Ints, offsets: Ints) -> Ints:
-    """Stamps of the shape (R, S), each row moved by its offset; INF stays."""
-    moved: Ints = np.where(stamps >= INF, stamps, stamps + offsets[:, None])
-    return moved
-
-
-def _lane(steps: int, answer: Answer | None, begun: int, lost_since: int | None) -> LaneColumns:
-    """One lane's columns, filled up to `begun` rounds.
-
-    A lane that told nothing before it was lost may have performed anything since it was sent: LOST, never returned.
-    """
-    silent = answer is None and lost_since is not None
+def _lane(steps: int, answer: Answer | None, begun: int, since: int, errno: int) -> LaneColumns:
+    """One lane's columns, filled up to `begun` rounds with steps that were invoked at `since` and never returned."""
     arrays: list[Any] = []
-    fillers = (lost_since if silent else INF, INF, LOST if silent else NOT_RUN, 0, 0)
-    for place, filler in enumerate(fillers):
+    for place, filler in enumerate((since, INF, errno, 0, 0)):
         told = np.frombuffer(answer[1][place], dtype=np.int64) if answer else np.empty(0, dtype=np.int64)
         told = told[: begun * steps]
         column = np.full(begun * steps, filler, dtype=np.int64)

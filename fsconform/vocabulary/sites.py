@@ -31,6 +31,8 @@ class SiteSpec:
     launcher: str
     target: str
     path: str
+    memory: str = ""
+    """A file of this host that a lab's guest maps as shared memory (`/dev/mmapper` there); empty where there is none."""
 
 
 def parse_site(text: str) -> SiteSpec:

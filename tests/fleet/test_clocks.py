@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsconform.fleet.alignment import align
 from fsconform.fleet.clocks import EXACT, Clock, Envelope
 from fsconform.fleet.trials import _on_our_clock
 from fsconform.judging.judgement import judge
@@ -226,3 +227,64 @@ def test_offsets_between_three_sites_close(a: FakeClock, b: FakeClock, c: FakeCl
         (intervals[k][0] - intervals[(k + 1) % 3][1], intervals[k][1] - intervals[(k + 1) % 3][0]) for k in range(3)
     ]
     assert sum(low for low, _ in around) <= 0 <= sum(high for _, high in around)
+
+
+# ---------------------------------------------------------------------- barriers
+
+BARRIERS = Program(tuple(Lane(letter, (Step("barrier"), Step("stat", "x"), Step("barrier"))) for letter in "ab"))
+
+
+def passed_together(fakes: tuple[FakeClock, FakeClock], seed: int, rounds: int = 20) -> tuple[LaneColumns, ...]:
+    """What two lanes stamp that pass two barriers per round and look once in between; true times 40 s to 41 s."""
+    chance, now = random.Random(seed), 40 * S
+    stamps: tuple[list[list[int]], ...] = ([], [])
+    for _ in range(rounds):
+        rows: list[list[int]] = [[], []]
+        for _ in range(2):
+            came = [now + chance.randrange(MS) for _ in range(2)]
+            left = [max(came) + chance.randrange(MS // 20) for _ in range(2)]
+            for lane in range(2):
+                rows[lane] += [came[lane], left[lane]]
+            now = max(left) + MS
+        for lane in range(2):
+            first_came, first_left, second_came, second_left = rows[lane]
+            stamps[lane].append(
+                [first_came, first_left, first_left + 1, first_left + MS // 2, second_came, second_left]
+            )
+    lanes = []
+    for fake, own in zip(fakes, stamps, strict=True):
+        table = np.array([[fake.read(time) for time in row] for row in own], dtype=np.int64)
+        zero = np.zeros((rounds, 3), dtype=np.int64)
+        lanes.append(LaneColumns(table[:, 0::2], table[:, 1::2], zero, zero, zero))
+    return tuple(lanes)
+
+
+@settings(max_examples=40)
+@given(clocks, clocks, st.integers(0, 1 << 30))
+def test_barriers_tell_clocks_apart_and_agree_with_messages(a: FakeClock, b: FakeClock, seed: int) -> None:
+    lanes = passed_together((a, b), seed)
+    pair = (compare(a, seed, name="site a"), compare(b, seed + 1))
+    found = align(BARRIERS, lanes, pair)
+    assert (found.fault, found.clocks) == ("", (0, 1))
+    assert not found.errors[0].any() and (found.errors[1] < 2 * MS).all(), "closer than messages of up to 100 ms"
+    honest = FakeClock(0, 0)
+    honest._rates = [0.0] * 200
+    true = passed_together((honest, honest), seed)
+    apart = found.lanes[1].invoked - found.lanes[0].invoked
+    off = apart - (true[1].invoked - true[0].invoked)
+    assert (np.abs(off) <= found.errors[1][:, None] + MS // 1000).all()
+
+
+def test_barriers_alone_are_enough_and_a_contradiction_is_told() -> None:
+    fakes = (FakeClock(0, 1), FakeClock(10**13, 2))
+    lanes = passed_together(fakes, 7)
+    found = align(BARRIERS, lanes, (Clock("site a"), Clock("site b")))
+    assert found.fault == "" and 0 < found.errors[1].max() < 2 * MS
+    lying = Clock("site b")
+    lying.sent_to(40 * S, 40 * S)
+    lying.came_from(40 * S, 40 * S)
+    found = align(BARRIERS, lanes, (Clock("site a", exact=True), lying))
+    assert "site a and site b are broken" in found.fault and (found.errors[1] == UNKNOWN_ERROR).all()
+    without = Program(tuple(Lane(letter, (Step("stat", "x"),) * 3) for letter in "ab"))
+    found = align(without, lanes, (Clock("site a", exact=True), Clock("site b")))
+    assert "site b is not known" in found.fault

@@ -1,6 +1,7 @@
 """Meeting points in a page of memory that all workers of one host share; never the filesystem under test.
 
-The page is a memory file of the controller, opened through /proc/<controller>/fd/<n>. It holds 64-bit words: word 0
+The page is a memory file of the controller, opened through /proc/<controller>/fd/<n>, or, in guests of User-Mode Linux,
+a file of their host that they map through /dev/mmapper. It holds 64-bit words: word 0
 counts halts, word 1 is a token; each job has a region of its own: an abort word, one word per lane, and words for
 `wait` and `signal`.
 Measured on two cores: a word that all lanes poll with sched_yield between two looks lets 97-100 % of short calls
@@ -49,6 +50,8 @@ class Place(NamedTuple):
     """Deadline of every wait."""
     seat: int = 0
     """Number of the lane among those of its host."""
+    neighbours: int = 0
+    """How many lanes are on its host; 0: all."""
     by_line: bool = False
     """Whether the lanes share no memory and meet through the controller (`fleet.worker.line`)."""
 
@@ -66,8 +69,8 @@ class Page:
         except OSError:
             return False
         try:
-            words = memoryview(mmap.mmap(descriptor, 0)).cast("q")
-        except (OSError, ValueError, TypeError):  # not a memory file, empty, or no multiple of a word
+            words = memoryview(mmap.mmap(descriptor, 8 * PAGE_WORDS)).cast("q")
+        except (OSError, ValueError):  # not a memory file, or too small for it
             return False
         finally:
             os.close(descriptor)
@@ -91,7 +94,7 @@ class Meeting:
         self._others = [first + lane for lane in range(place.lanes) if lane != place.lane]
         # Where every processor has two lanes or more a spinning lane keeps another from coming: 600 rounds/s with
         # yields alone, 3,300 with a nap now and then (four lanes on two processors, 75 and 83 % contested).
-        self._crowded = place.lanes >= 2 * len(os.sched_getaffinity(0))
+        self._crowded = (place.neighbours or place.lanes) >= 2 * len(os.sched_getaffinity(0))
         self._generation = 0
         self._base = 0
 

@@ -21,6 +21,8 @@ from fsconform.fleet.worker import barrier, line
 from fsconform.fleet.worker.watchdog import Watchdog
 
 FUNCTIONS: "dict[str, Callable[..., Any]]" = {}
+GUEST_MEMORY = "/dev/mmapper"
+"""What User-Mode Linux calls memory that it shares with its host (arch/um/drivers/mmapper_kern.c)."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -110,7 +112,7 @@ def attach(path: str, token: int, channel: Any) -> "tuple[bool, str, str]":
     Gives (whether the page is there, boot_id, time namespace): what tells hosts and clocks apart.
     """
     line.LINE.open(channel)
-    return barrier.PAGE.attach(path, token), *whereabouts()
+    return any(barrier.PAGE.attach(place, token) for place in (path, GUEST_MEMORY)), *whereabouts()
 
 
 def whereabouts() -> "tuple[str, str]":

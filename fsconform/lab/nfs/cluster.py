@@ -28,6 +28,8 @@ SERVER_ADDRESS = "10.77.255.1"
 _EVERYWHERE = ("lo", f"{SERVER_ADDRESS}/32")
 """All clients reach the server by one address: their mounts differ in nothing that is not theirs."""
 _DISK_BYTES = 8 << 30
+PAGE, PAGE_BYTES = "page", 1 << 18
+"""Name and size of the memory that guests share with this host."""
 _STAGGER_S = 0.15
 APART_NS, IN_STEP_NS = 50_000_000, 4_000_000
 """An NFS client makes the verifier of an exclusive create of its kernel's ticks (10 ms) since boot and the caller's pid
@@ -60,6 +62,7 @@ class Cluster:
         self.spec = spec
         self.clients: list[Client] = []
         self._session = session
+        self._page = _make_page(session)
         self._take = take
         self._guests: list[Guest] = []
         self._numbers = itertools.count()
@@ -154,7 +157,7 @@ class Cluster:
                 time.sleep(_STAGGER_S)
             config = Config(
                 f"nfs-{letter}", [("vec0", f"{_address(number)}/24")], [_route(number)],
-                equal_pids=self.spec.collide, mebibytes=CLIENT_MEBIBYTES,
+                equal_pids=self.spec.collide, mebibytes=CLIENT_MEBIBYTES, page=self._page,
             )  # fmt: skip
             self.clients.append(Client(letter, self._launch(config, cable.dup()), "", _address(number)))
         for client in self.clients:
@@ -167,7 +170,7 @@ class Cluster:
     ) -> Config:
         return Config(
             name, interfaces, namespaces=namespaces, server=Server(self.spec.fs),
-            mebibytes=SERVER_MEBIBYTES[self.spec.fs], disk=self._make_disk(),
+            mebibytes=SERVER_MEBIBYTES[self.spec.fs], page=self._page, disk=self._make_disk(),
         )  # fmt: skip
 
     def _launch(self, config: Config, *cables: socket.socket) -> Guest:
@@ -192,6 +195,14 @@ class Cluster:
         if done.returncode:
             raise CannotTestError(f"lab={self.spec.text}: mke2fs: {done.stderr.strip()}")
         return str(path)
+
+
+def _make_page(session: Path) -> str:
+    """The file that all guests share with this host: where their workers meet."""
+    path = session / PAGE
+    with open(path, "wb") as file:
+        file.truncate(PAGE_BYTES)
+    return str(path)
 
 
 def _address(number: int) -> str:

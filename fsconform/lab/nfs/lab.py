@@ -18,6 +18,7 @@ from typing import Any
 
 import fsconform
 from fsconform.lab.nfs import relay, requirements
+from fsconform.lab.nfs.cluster import PAGE
 from fsconform.lab.nfs.spec import NfsSpec, parse_nfs
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.sites import SiteSpec
@@ -137,7 +138,8 @@ class NfsLab:
         sites = []
         for letter, path in answer["sites"]:
             command = shlex.join([sys.executable, "-I", "-S", str(relay.__file__), self._socket, letter])
-            sites.append(SiteSpec(f"lab={self.spec.text}", "exec", command, path))
+            memory = str(Path(self._socket).parent / PAGE)
+            sites.append(SiteSpec(f"lab={self.spec.text}", "exec", command, path, memory))
         self.sites = tuple(sites)
 
     def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -54,6 +54,8 @@ class Config:
     equal_pids: bool = False
     """Whether its n-th worker has the same pid as the n-th of every other such guest."""
     mebibytes: int = 192
+    page: str = ""
+    """A file of this host that the guest maps as shared memory."""
     disk: str = field(default="", compare=False)
 
 
@@ -121,5 +123,6 @@ def _command(config: Config, directory: Path, serial: socket.socket, cables: Seq
     ]  # fmt: skip
     words += [f"vec{number}:transport=fd,fd={end.fileno()},vec=0" for number, end in enumerate(cables)]
     words += [f"ubd0={config.disk}"] if config.disk else []
+    words += [f"iomem=mmapper,{config.page}"] if config.page else []
     words += registers.WITHOUT_AVX if registers.too_large() else ()
     return [*words, "--", "-I", "-S", "-B", f"{directory}/init.py"]
