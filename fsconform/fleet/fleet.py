@@ -30,6 +30,8 @@ _DEATH_S = 1.0
 _IDLE_S = 30.0
 REPLACEMENT_S = 20.0
 """How long a new worker may take where there was one already."""
+ANSWER_S = 10.0
+"""How long the filesystem may take to answer a worker that replaces one which hung or died there."""
 FIRST_PINGS = 8
 """With which a new worker's clock is compared with ours."""
 
@@ -177,7 +179,8 @@ class Fleet:
     def replace(self, worker: Worker) -> Worker:
         """End a worker and start another one in its place (same site, same root).
 
-        One that cannot be ended is abandoned and named. Raises SiteLost where no new one can be started.
+        One that cannot be ended is abandoned and named. Raises SiteLost where no new one can be started, and where
+        the new one gets no answer at its root: what is hung or dead is not waited for again.
         """
         worker.kill()
         worker.lost = worker.lost or f"{worker} was replaced"
@@ -189,7 +192,18 @@ class Fleet:
         except CannotTestError as error:
             raise SiteLost(self._lose_site(worker, str(error))) from error
         successor.root = worker.root
+        silence = self._silence_at_root(successor) if successor.root else ""
+        if silence:
+            raise SiteLost(self._lose_site(successor, silence))
         return successor
+
+    def _silence_at_root(self, worker: Worker) -> str:
+        """Why its root cannot be looked at; empty where it can."""
+        try:
+            facts = self.call(worker, "site_facts", worker.root, deadline_s=ANSWER_S)
+        except (WorkerLost, WorkerError) as error:
+            return str(error)
+        return f"{facts['failed']} {worker.root}: {facts['errno']}" if facts["errno"] else ""
 
     def notice_lost_sites(self) -> None:
         """Note sites of which every worker is gone, though nobody tried to replace one."""
