@@ -111,7 +111,7 @@ class _Attempt:
         said, status = launched.last_words(), launched.popen.returncode
         if not isinstance(error, RuntimeError) and (said or status):
             return said + (f" (exit status {status})" if status else "") if said else f"exit status {status}"
-        if isinstance(error, (EOFError, BrokenPipeError)):
+        if status == 0 and not isinstance(error, RuntimeError):
             return "it ended at once, without a word"
         return str(error) or type(error).__name__
 
