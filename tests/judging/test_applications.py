@@ -38,7 +38,8 @@ source = "somewhere"
 
 
 def cell(verdict: Verdict, strength: Strength = Strength.GUARANTEED, seconds: float = 0.0, refused: str = "",
-         observer: str = "stat", property_id: str = "visibility.create", violations: int = 0) -> CellResult:  # fmt: skip
+         observer: str = "stat", property_id: str = "visibility.create",
+         violations: int = 0) -> CellResult:  # fmt: skip
     """One cell as a run would judge it."""
     bound = Bound("negative", seconds, BoundOrigin.READ) if strength is Strength.WITHIN else None
     promise = Promise(strength, Evidence.SOURCE, "a source", bound, ("EINVAL",) if refused else ())
