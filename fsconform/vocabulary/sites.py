@@ -32,7 +32,7 @@ class SiteSpec:
     target: str
     path: str
     memory: str = ""
-    """A file of this host that a lab's guest maps as shared memory (`/dev/mmapper` there); empty where there is none."""
+    """A file of this host that a lab's guest maps as shared memory (`/dev/mmapper` there); empty else."""
 
 
 def parse_site(text: str) -> SiteSpec:
