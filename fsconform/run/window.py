@@ -23,6 +23,7 @@ from fsconform.run.crew import Crew
 from fsconform.run.janitor import Janitor
 from fsconform.run.plan import ROUNDS_DIRECTORY, SEARCH_DIRECTORY, TRIALS_DIRECTORY, Plan
 from fsconform.run.progress import Progress
+from fsconform.search.hunting import HuntCut
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.errors import CannotTestError, FsconformError
 from fsconform.vocabulary.findings import SearchSummary
@@ -244,8 +245,13 @@ class Window:
             self.progress.waiting("the search, and caches to forget", now - self.opened, self.plan.window_s)
             return now - begun > left
 
-        self.measured.search = self.hunt(left, stop)
-        self.measured.operations += self.measured.search.operations
+        try:
+            self.measured.search = self.hunt(left, stop)
+        except HuntCut as cut:
+            self.measured.search = cut.summary
+            raise
+        finally:
+            self.measured.operations += self.measured.search.operations
 
 
 def join(histories: Sequence[RoundHistory]) -> RoundHistory:

@@ -17,6 +17,14 @@ from fsconform.search.violations import ViolationError
 from fsconform.vocabulary.findings import Finding, SearchSummary
 
 
+class HuntCut(KeyboardInterrupt):
+    """Ctrl-C during a hunt; `summary` is what it had by then, catches not reduced any further."""
+
+    def __init__(self, summary: SearchSummary) -> None:
+        super().__init__()
+        self.summary = summary
+
+
 def never() -> bool:
     """Nobody says stop."""
     return False
@@ -31,7 +39,7 @@ def hunt(
     `rule` holds an anomaly of a widened history against the promises in force (`promises.rule`). The same seed draws
     the same programs, up to the first find. Each fault, that is kind, property and standing, is reported once; the
     hunt goes on for others. `stop` and the deadline are looked at before every message. What `perform` and `examine`
-    raise passes through.
+    raise passes through, an interrupt as HuntCut.
     """
     deadline = time.monotonic() + budget.seconds if budget.seconds is not None else float("inf")
     return _Hunt(Ledger(perform, examine, rule, seed, stop, deadline), ground, budget).run()
@@ -45,22 +53,38 @@ class _Hunt:
     findings: dict[Fault, Finding] = field(default_factory=dict)
     hunted: int = 0
     """Rounds of programs drawn while nothing was caught."""
+    verdicts: StickyVerdicts | None = None
+    """Of the session under way."""
 
     def run(self) -> SearchSummary:
+        try:
+            self.search()
+        except KeyboardInterrupt as interrupt:
+            self.ledger.deadline = 0.0  # nothing is sent any more, whatever is still made of what was caught
+            self.keep_catch()
+            raise HuntCut(self.summary()) from interrupt
+        return self.summary()
+
+    def search(self) -> None:
         session = 0
         while not self.used_up():
-            verdicts = self.session()
+            self.verdicts = self.session()
             try:
-                draw_programs(verdicts.check, self.ledger.seed, session)
+                draw_programs(self.verdicts.check, self.ledger.seed, session)
             except ViolationError:
                 pass  # caught, remembered and shrunk
             except HaltError as halt:
                 if halt.__cause__ is not None:
                     raise halt.__cause__ from None
-            if verdicts.caught:
-                best = verdicts.best()
-                self.findings[best.fault] = make_finding(self.ledger, best, self.budget)
+            self.keep_catch()
             session += 1
+
+    def keep_catch(self) -> None:
+        if self.verdicts is not None and self.verdicts.caught:
+            best = self.verdicts.best()
+            self.findings[best.fault] = make_finding(self.ledger, best, self.budget)
+
+    def summary(self) -> SearchSummary:
         return self.ledger.summary(tuple(self.findings.values()))
 
     def session(self) -> StickyVerdicts:

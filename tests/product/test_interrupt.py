@@ -39,8 +39,8 @@ def racing(site: Path, run: Running) -> bool:
 
 
 def searching(site: Path, run: Running) -> bool:
-    """The search is."""
-    return _made(site, "s/[0-9]*")
+    """The search is: a message came back, and is cleared away."""
+    return _made(site, "s/[1-9]*")
 
 
 def _made(site: Path, pattern: str) -> bool:
@@ -82,6 +82,7 @@ def test_an_interrupted_run(here: Path, moment: Moment, signals: list[int]) -> N
         assert all(cell["verdict"] in ("inconclusive", "observed") for cell in unmeasured)
     if moment is searching:
         assert told["cells"][0]["observation"]["attempted"] > 0
+        assert told["search"]["programs"] > 0
 
 
 @pytest.mark.fuse

@@ -12,7 +12,7 @@ from fsconform.oracles.examination import examine
 from fsconform.search.budgets import Budget
 from fsconform.search.drawing import draw_programs
 from fsconform.search.encoding import Ground, decode_draft
-from fsconform.search.hunting import hunt
+from fsconform.search.hunting import HuntCut, hunt
 from fsconform.search.ledger import Fault, Ledger
 from fsconform.search.promises import Ruling, Standing
 from fsconform.search.stickiness import StickyVerdicts
@@ -185,3 +185,22 @@ def test_one_class_per_kind() -> None:
     assert violation_class("two-winners") is not violation_class("stale")
     assert violation_class("win-over-existing").__name__ == "WinOverExistingError"
     assert issubclass(violation_class("stale"), AssertionError)
+
+
+@pytest.mark.parametrize("messages", [1, 5, 60, 200])
+def test_an_interrupt_keeps_what_was_found(messages: int) -> None:
+    fs, sent = SimulatedFilesystem(0, BROKEN["two-winners, 0.1"]), 0
+
+    def perform(program: Program, rounds: int) -> RoundHistory:
+        nonlocal sent
+        sent += 1
+        if sent > messages:
+            raise KeyboardInterrupt
+        return fs.perform(program, rounds)
+
+    with pytest.raises(HuntCut) as cut:
+        hunt(perform, examine, only("two-winners"), GROUND, 0, Budget(rounds=100_000, shrinking_s=0.3))
+    assert sent == messages + 1, "nothing is sent after it"
+    assert cut.value.summary.rounds > 0
+    found = [finding.kind for finding in cut.value.summary.findings]
+    assert found == (["two-winners"] if messages >= 60 else found)
