@@ -23,6 +23,8 @@ from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.sites import LETTERS
 
 STOP_S = 5.0
+_DEAD = (errno.ENOTCONN, errno.ECONNABORTED)
+"""Of a connection that is gone, and of one that goes while a request is under way."""
 
 
 class Emulation:
@@ -104,11 +106,11 @@ class Emulation:
         self.mounts = tuple(paths)
 
     def _clear_dead_mount(self, path: Path) -> None:
-        """A mount of ours whose server was killed."""
+        """A mount of ours whose server was killed. statvfs is never answered from a cache."""
         try:
-            path.stat()
+            os.statvfs(path)
         except OSError as error:
-            if error.errno == errno.ENOTCONN and any(point == path for point, _ in emulated_mounts()):
+            if error.errno in _DEAD and any(point == path for point, _ in emulated_mounts()):
                 detach(path)
 
     def _make(self, path: Path) -> None:
