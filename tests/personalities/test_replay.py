@@ -135,9 +135,10 @@ def test_a_killed_writer_leaves_a_temporary_file_that_only_a_new_suffix_passes(
 @pytest.mark.parametrize("variant", ["v4", "v5", "v6", "v7", "v8"])
 def test_what_else_can_happen_on_a_directory(played: tuple[str, WorkloadRecord], variant: str) -> None:
     result = played_once(played, variant)
-    if variant != "v6":  # a cleaner may take the directory away between mkdir and open: by chance, some stores fail
-        assert failed(result) == set()
     assert boxes(result) <= {Box.APPLICATION}
+    if variant == "v6" and failed(result):  # seen once: a cleaner may take a directory away between mkdir and open
+        pytest.xfail(f"a store failed by chance: {sorted(failed(result))}")
+    assert failed(result) == set()
 
 
 def test_the_filesystem_is_innocent_of_all_that(played: tuple[str, WorkloadRecord]) -> None:

@@ -66,6 +66,7 @@ def test_mutants_are_found(mutant: str, kind: str) -> None:
         findings = next(filter(None, hunts), ())
     assert findings and {finding.kind for finding in findings} == {kind}
     assert all(finding.promised and finding.witness.events for finding in findings)
-    # How small it gets within a wall-clock cap depends on the machine (seen: 2 to 6 moves of up to 60 drawn); that the
-    # reduction reaches the smallest program is shown where time is simulated (test_hunting).
-    assert min(map(moves_of, findings)) <= 10
+    smallest = min(map(moves_of, findings))
+    assert smallest <= 10
+    if smallest > 4:  # a known failure, told as such: the reduction ends by the wall clock, seen at 5 and 6 moves
+        pytest.xfail(f"the reduction ended at {smallest} moves, expected at most 4")
