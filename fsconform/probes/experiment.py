@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from fsconform.vocabulary.cells import Cell
@@ -26,9 +26,11 @@ class Experiment:
     """Bytes that one round leaves on the filesystem."""
 
 
-def round_witness(history: RoundHistory, round_number: int, story: str) -> Witness:
-    """The events of one round, with the program that made them."""
-    return Witness(history.program.to_json(), tuple(history.events(round_number)), story)
+def round_witness(
+    history: RoundHistory, round_number: int, story: str, guilty: Collection[tuple[int, int]] = ()
+) -> Witness:
+    """The events of one round, with the program that made them; `guilty`: (lane, step) of what cannot be together."""
+    return Witness(history.program.to_json(), history.witness_events(round_number, guilty), story)
 
 
 def clock_note(history: RoundHistory) -> str:

@@ -144,23 +144,27 @@ def _cures(results: Sequence[TrialResult]) -> tuple[Cure, ...]:
 def _witness(interval: LatencyTrial, result: TrialResult) -> Witness:
     trial = result.trial
     start = result.prime_invoked if result.prime_invoked is not None else result.change_invoked or 0
+    observer = trial.cell.observing
 
-    def row(site: str, step: Step, invoked: int | None, returned: int | None, got: str) -> dict[str, Any]:
+    def row(
+        site: str, step: Step, invoked: int | None, returned: int | None, got: str, guilty: bool = False
+    ) -> dict[str, Any]:
         return {
             "worker": 0 if site == trial.cell.acting else 1, "site": site, "step": step.kind, "path": step.path,
             "other": step.other, "invoked_ns": None if invoked is None else invoked - start,
-            "returned_ns": None if returned is None else returned - start, "errno": got,
+            "returned_ns": None if returned is None else returned - start, "errno": got, "guilty": guilty,
+            "error_ns": result.error_ns if site != observer else 0,
         }  # fmt: skip
 
-    observer = trial.cell.observing
     events = []
     if trial.prime:
         got = name_of(result.prime_errno)
         events.append(row(observer, trial.prime[-1], result.prime_invoked, result.prime_returned, got))
     events.append(
-        row(trial.cell.acting, trial.change[trial.moment], result.change_invoked, result.change_returned, "ok")
-    )
-    events.append(row(observer, trial.look, result.last_miss, None, "the last miss"))
+        row(trial.cell.acting, trial.change[trial.moment], result.change_invoked, result.change_returned, "ok",
+            guilty=True)
+    )  # fmt: skip
+    events.append(row(observer, trial.look, result.last_miss, None, "the last miss", guilty=True))
     if result.first_hit is not None:
         events.append(row(observer, trial.look, result.first_hit, None, "the first hit"))
     seen = "never seen while watched" if interval.hi >= INF_NS else f"first seen {interval.hi / 1e9:.3f} s after it"

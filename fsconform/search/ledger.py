@@ -45,6 +45,8 @@ class Sight:
     """As measured, not widened."""
     shown: tuple[int, ...]
     """Rounds that show it, ascending."""
+    guilty: tuple[tuple[int, int], ...] = ()
+    """(lane, step) of what cannot be together in the first of them; empty where that is not known of it."""
 
     @property
     def rate(self) -> float:
@@ -58,7 +60,7 @@ class Sight:
 
     def events(self) -> tuple[dict[str, Any], ...]:
         """The events of the first round that shows it."""
-        return tuple(self.history.events(self.shown[0]))
+        return self.history.witness_events(self.shown[0], self.guilty)
 
 
 class HaltError(BaseException):
@@ -103,7 +105,10 @@ class Ledger:
                 if not ruling.rounds:
                     continue
                 fault = Fault(anomaly.kind, anomaly.property_id, ruling.standing)
-                sight = Sight(fault, anomaly.story, draft, history, ruling.rounds)
+                known = ruling.rounds[0] == anomaly.rounds[0]
+                sight = Sight(
+                    fault, anomaly.story, draft, history, ruling.rounds, anomaly.steps if known else ()
+                )  # fmt: skip
                 sights[fault] = sights[fault].joined(sight) if fault in sights else sight
         self._count(history, examinations)
         return tuple(sights.values())

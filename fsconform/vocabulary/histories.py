@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,3 +127,14 @@ class RoundHistory:
             if row["returned_ns"] is not None:
                 row["returned_ns"] -= start
             yield row
+
+    def witness_events(
+        self, round_number: int, guilty: Collection[tuple[int, int]] = ()
+    ) -> tuple[dict[str, Any], ...]:
+        """The same for a witness: with the clock error of the lane (`error_ns`, half-width), and `guilty` where the
+        event is one of those that cannot be together, given as (lane, step)."""
+        return tuple(
+            {**event, "error_ns": int(self.error_of(event["worker"])[round_number]),
+             "guilty": (event["worker"], event["seq"]) in guilty}
+            for event in self.events(round_number)
+        )  # fmt: skip
