@@ -164,7 +164,7 @@ _CATALOGUE = (
     ),
     Property(
         "content.source-reuse",
-        "A renamed a temporary file to its block and used the temporary name again: does every name keep its own bytes?",
+        "A renamed a temporary file to its block and uses the temporary name again: has every name its own bytes?",
         "the next block under a fixed temporary name overwrites, or hides, the one just published",
         f"{_POSIX} rename(); jingkaihe/matchlock issue 81",
     ),

@@ -29,6 +29,7 @@ KINDS: dict[str, Kind] = {
     "excl_create": Kind("mutation", "0", "0"),  # open(O_CREAT|O_EXCL|O_WRONLY) into descriptor slot `fd`
     "create": Kind("mutation", "0", "0"),  # open(O_CREAT|O_WRONLY) into `fd`
     "open": Kind("mutation", "0", "0"),  # open(O_RDWR), or O_RDONLY where arg=1, into `fd`
+    "open_append": Kind("mutation", "0", "0"),  # open(O_WRONLY|O_APPEND) into `fd`
     "open_tmpfile": Kind("mutation", "0", "0"),  # open(O_TMPFILE|O_RDWR) in directory `path` into `fd`
     "open_dir": Kind("look", "0", "0"),  # open(O_RDONLY|O_DIRECTORY) into `fd`
     "close": Kind("mutation", "0", "0"),
@@ -45,12 +46,15 @@ KINDS: dict[str, Kind] = {
     "write": Kind("mutation", "bytes written", "0"),  # one pwrite call on `fd`: `size` bytes of the block at `offset`
     # (`arg`: length of the whole block where a versioned one is written in pieces)
     "write_held": Kind("mutation", "bytes written", "0"),  # the same on a descriptor opened in an earlier phase
+    "truncate": Kind("mutation", "0", "0"),  # ftruncate of `fd` to `size`
+    "copy_range": Kind("mutation", "bytes copied", "0"),  # copy_file_range of `size` bytes of path to a new file other
     "fsync": Kind("mutation", "0", "0"),
     "fdatasync": Kind("mutation", "0", "0"),
     "fsync_dir": Kind("mutation", "0", "0"),  # open directory, fsync, close
     "fallocate": Kind("mutation", "0", "0"),  # `fd`, `offset`, `size`
     # looks at a name
     "stat": Kind("look", "st_size, bytes", "st_ino"),
+    "stat_links": Kind("look", "st_nlink", "st_ino"),
     "access": Kind("look", "0", "0"),
     "statx_force_sync": Kind("look", "st_size, bytes", "st_ino"),
     "scandir": Kind("look", "bit i: names[i] seen; bit 32+i: seen twice", "entries seen"),
@@ -63,6 +67,10 @@ KINDS: dict[str, Kind] = {
     "read_held": Kind("look", *_CONTENT),
     "fstat_held": Kind("look", "st_size, bytes", "st_ino"),
     "mmap_read": Kind("look", *_CONTENT),
+    "map_held": Kind("look", "0", "0"),  # map `size` bytes of `fd`, shared and read-only, until the round is over
+    "read_mapping": Kind("look", *_CONTENT),  # what that mapping shows, up to the first page that cannot be had
+    "read_records": Kind("look", "bit v: the record of version v is there, whole and once", "length read, bytes"),
+    # (open_read of a file of records of `size` bytes each, `arg` of them, versions 0 to arg - 1)
     # attributes and locks
     "setxattr": Kind("mutation", "0", "0"),  # user attribute `other` of `path` = `key`
     "getxattr": Kind("look", "1 where equal to `key`, else 0", "length, bytes"),
@@ -79,9 +87,10 @@ KINDS: dict[str, Kind] = {
 }
 LOOKS = frozenset(name for name, kind in KINDS.items() if kind.family == "look")
 _ON_DESCRIPTOR = frozenset(
-    {"close", "fsync", "fdatasync", "fstat_held", "read_held", "scandir_held", "flock", "fcntl_lock"}
-)
-CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read"})
+    {"close", "fsync", "fdatasync", "truncate", "fstat_held", "read_held", "scandir_held", "flock", "fcntl_lock",
+     "map_held", "read_mapping"}
+)  # fmt: skip
+CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read", "read_mapping"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +144,7 @@ class Step:
         words = [self.path, self.other] if self.other else [self.path] if self.path else []
         if self.kind in ("write", "write_held"):
             words.append(f"{self.size} bytes")
-        if self.kind in (
-            "close",
-            "fsync",
-            "fdatasync",
-            "fstat_held",
-            "read_held",
-            "scandir_held",
-            "flock",
-            "fcntl_lock",
-        ):
+        if self.kind in _ON_DESCRIPTOR:
             words.append(f"fd {self.fd}")
         if self.then:
             words = [str(self.then), f"{self.arg / 1e6:g} ms"]

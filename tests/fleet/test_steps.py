@@ -181,7 +181,7 @@ def test_name_listed_twice() -> None:
     assert steps.decode(compiled, ["b", "a", "b"]) == (0, 0b11 | 1 << 33, 3)
 
 
-@pytest.mark.parametrize("kind", sorted(CONTENT_LOOKS))
+@pytest.mark.parametrize("kind", sorted(CONTENT_LOOKS - {"read_mapping"}))  # sees no more than was mapped
 def test_content_looks(do: Do, kind: str) -> None:
     def look() -> Outcome:
         if kind == "read_held":

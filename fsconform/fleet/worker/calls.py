@@ -6,6 +6,7 @@ A C library without the call: OSError with the pseudo errno UNSUPPORTED_HERE, wh
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 import struct
@@ -140,26 +141,65 @@ def read_direct(path: str, expected: int) -> bytes:
 
 
 def read_mapped(path: str) -> bytes:
-    """All bytes of a file as a shared mapping shows them.
-
-    The kernel copies them out (write from the mapping into a memory file), so that a page that cannot be had is
-    EFAULT instead of SIGBUS, and the interpreter's lock is free meanwhile.
-    """
+    """All bytes of a file as a shared mapping shows them (see `copy_mapping`); EFAULT where a page cannot be had."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        mapping = mmap.mmap(descriptor, 0, mmap.MAP_SHARED, mmap.PROT_READ)
+        mapping = map_shared(descriptor, 0)
     except ValueError:  # an empty file cannot be mapped
         return b""
     finally:
         os.close(descriptor)
+    with mapping:
+        data = copy_mapping(mapping)
+        if len(data) < len(mapping):
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return data
+
+
+def map_shared(descriptor: int, size: int) -> mmap.mmap:
+    """A shared read-only mapping of the first `size` bytes, or of the whole file where it is 0."""
+    return mmap.mmap(descriptor, size, mmap.MAP_SHARED, mmap.PROT_READ)
+
+
+def copy_mapping(mapping: mmap.mmap) -> bytes:
+    """What a mapping shows, up to the first page that cannot be had; EFAULT where that is the first one.
+
+    The kernel copies it out (write from the mapping into a memory file), so that such a page is EFAULT instead of
+    SIGBUS, and the interpreter's lock is free meanwhile.
+    """
     target = os.memfd_create("fsconform")
-    view = memoryview(mapping)
+    done = 0
     try:
-        done = 0
-        while done < len(view):
-            done += os.pwrite(target, view[done:], done)
-        return os.pread(target, done, 0)
+        with memoryview(mapping) as view:
+            while done < len(view):
+                with view[done:] as rest:
+                    done += os.pwrite(target, rest, done)
+    except OSError as error:
+        if error.errno != errno.EFAULT or done == 0:
+            raise
     finally:
-        view.release()
-        mapping.close()
+        data = os.pread(target, done, 0)
         os.close(target)
+    return data
+
+
+def copy_range(source: str, target: str, size: int) -> int:
+    """copy_file_range(2) of the first `size` bytes of a file to a new one; how many there were."""
+    function = getattr(os, "copy_file_range", None)
+    if function is None:
+        raise OSError(UNSUPPORTED_HERE, "this C library has no such call")
+    one = os.open(source, os.O_RDONLY)
+    try:
+        other = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            done = 0
+            while done < size:
+                count = function(one, other, size - done)
+                if count == 0:
+                    break
+                done += count
+        finally:
+            os.close(other)  # an error of this close is the copy's
+        return done
+    finally:
+        os.close(one)

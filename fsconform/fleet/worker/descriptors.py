@@ -9,6 +9,7 @@ descriptor, and a good slot costs no check.
 
 from __future__ import annotations
 
+import mmap
 import os
 from contextlib import suppress
 from typing import Any, NamedTuple, Tuple
@@ -49,6 +50,8 @@ class Slots:
         self.table: "list[Any]" = [EMPTY] * SLOTS
         self.strays: "list[int]" = []
         """Descriptors whose slot was opened again before they were closed."""
+        self.mappings: "dict[int, mmap.mmap]" = {}
+        """Slot -> what was mapped of its descriptor."""
 
     def put(self, slot: int, descriptor: Any) -> None:
         """Fill or empty a slot."""
@@ -64,6 +67,9 @@ class Slots:
                     os.close(descriptor)
         self.table[:] = [EMPTY] * SLOTS
         self.strays.clear()
+        for mapping in self.mappings.values():
+            mapping.close()
+        self.mappings.clear()
 
 
 class _Opening(NamedTuple):

@@ -6,13 +6,14 @@ A builder takes a step and the score's descriptors and gives (call, decode); `de
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import partial
 from operator import index
 from typing import Any, Callable, NamedTuple, Tuple
 
 from fsconform.fleet.worker import blocks, calls
-from fsconform.fleet.worker.descriptors import Handles
+from fsconform.fleet.worker.descriptors import EmptySlot, Handles
 
 
 class Step(NamedTuple):
@@ -58,6 +59,11 @@ def _size_and_inode(result: "tuple[int, int]") -> "tuple[int, int]":
 def build_stat(step: Step, _handles: Handles) -> Built:
     """stat(2)."""
     return partial(os.stat, step.path), _status
+
+
+def build_stat_links(step: Step, _handles: Handles) -> Built:
+    """stat(2), for the number of names."""
+    return partial(os.stat, step.path), lambda result: (result.st_nlink, signed(result.st_ino))
 
 
 def build_access(step: Step, _handles: Handles) -> Built:
@@ -172,6 +178,53 @@ def build_read_held(step: Step, handles: Handles) -> Built:
 def build_mmap_read(step: Step, _handles: Handles) -> Built:
     """open, map the whole file, copy it out, close."""
     return partial(calls.read_mapped, step.path), _content(step)
+
+
+def build_map_held(step: Step, handles: Handles) -> Built:
+    """mmap(2) of a slot; the mapping outlives its descriptor."""
+    where, at = handles.find(step.fd)
+    mappings = handles.slots.mappings
+
+    def look() -> None:
+        descriptor = index(where[at])
+        try:
+            mappings[step.fd] = calls.map_shared(descriptor, step.size)
+        except ValueError:  # `mmap` asks for the length first, and was told a smaller one
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from None
+
+    return look, nothing
+
+
+def build_read_mapping(step: Step, handles: Handles) -> Built:
+    """Copy a held mapping out."""
+    mappings = handles.slots.mappings
+
+    def look() -> bytes:
+        if step.fd not in mappings:
+            raise EmptySlot
+        return calls.copy_mapping(mappings[step.fd])
+
+    return look, _content(step)
+
+
+def build_read_records(step: Step, _handles: Handles) -> Built:
+    """open, read to the end of the file, close: which records are there?"""
+    records = {blocks.make(step.key, version, step.size): version for version in range(step.arg)}
+    whole = step.size * step.arg
+
+    def look() -> bytes:
+        descriptor = os.open(step.path, os.O_RDONLY)
+        try:
+            return calls.read_to_end(descriptor, whole)
+        finally:
+            os.close(descriptor)
+
+    def decode(data: bytes) -> "tuple[int, int]":
+        found = [records.get(data[start : start + step.size]) for start in range(0, len(data), step.size)]
+        once = [version for version in found if version is not None and found.count(version) == 1]
+        return sum(1 << version for version in once), len(data)
+
+    return look, decode
 
 
 def build_getxattr(step: Step, _handles: Handles) -> Built:

@@ -143,6 +143,15 @@ def _build_fallocate(step: Step, handles: Handles) -> Built:
     return lambda: calls.fallocate(index(where[at]), step.offset, step.size), nothing
 
 
+def _build_truncate(step: Step, handles: Handles) -> Built:
+    where, at = handles.find(step.fd)
+    return lambda: os.ftruncate(where[at], step.size), nothing
+
+
+def _build_copy_range(step: Step, _handles: Handles) -> Built:
+    return partial(calls.copy_range, step.path, step.other, step.size), lambda count: (count, 0)
+
+
 def _build_setxattr(step: Step, _handles: Handles) -> Built:
     return partial(os.setxattr, step.path, attribute(step.other), step.key.encode()), nothing
 
@@ -183,12 +192,13 @@ def _build_watch(step: Step, handles: Handles, meeting: Optional[Meeting]) -> Bu
     return act, inner.decode
 
 
-CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read"})
+CONTENT_LOOKS = frozenset({"open_read", "open_fstat_read", "open_direct", "read_held", "mmap_read", "read_mapping"})
 _CREATE = os.O_CREAT | os.O_WRONLY
 _MUTATIONS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "excl_create": _opening(_CREATE | os.O_EXCL),
     "create": _opening(_CREATE),
     "open": _build_open,
+    "open_append": _opening(os.O_WRONLY | os.O_APPEND),
     "open_tmpfile": _opening(os.O_TMPFILE | os.O_RDWR),
     "close": _build_close,
     "rename": _on_two_paths(os.rename),
@@ -202,6 +212,8 @@ _MUTATIONS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "mknod": lambda step, _slots: (partial(os.mknod, step.path, _MODE | stat.S_IFREG), nothing),
     "write": _build_write,
     "write_held": _build_write,
+    "truncate": _build_truncate,
+    "copy_range": _build_copy_range,
     "fsync": _on_slot(os.fsync),
     "fdatasync": _on_slot(os.fdatasync),
     "fsync_dir": _on_path(calls.sync_directory),
@@ -213,6 +225,7 @@ _MUTATIONS: "dict[str, Callable[[Step, Handles], Built]]" = {
 _LOOKS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "open_dir": _opening(os.O_RDONLY | os.O_DIRECTORY),
     "stat": looks.build_stat,
+    "stat_links": looks.build_stat_links,
     "access": looks.build_access,
     "statx_force_sync": looks.build_statx_force_sync,
     "scandir": looks.build_scandir,
@@ -224,6 +237,9 @@ _LOOKS: "dict[str, Callable[[Step, Handles], Built]]" = {
     "read_held": looks.build_read_held,
     "fstat_held": looks.build_fstat_held,
     "mmap_read": looks.build_mmap_read,
+    "map_held": looks.build_map_held,
+    "read_mapping": looks.build_read_mapping,
+    "read_records": looks.build_read_records,
     "getxattr": looks.build_getxattr,
 }
 _CONTROLS: "dict[str, Callable[[Step, Meeting], Call]]" = {
