@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsconform.judging.summary import summarise_latency
+from fsconform.report.curves import curve_of
 from fsconform.report.digest import rate_of
 from fsconform.report.verdict_text import repeat_command, sentence
 from fsconform.vocabulary.applications import ApplicationVerdict
@@ -85,12 +86,13 @@ def _promise(promise: Promise) -> dict[str, Any]:
 
 def _observation(result: CellResult) -> dict[str, Any]:
     observation = result.observation
-    summary = summarise_latency(observation)
+    summary, curve = summarise_latency(observation), curve_of(observation.latency)
     return {
         "attempted": observation.attempted, "trials": observation.informative,
         "violations": result.judgement.violations, "rate_95": rate_of(result),
         "outcomes": dict(observation.outcomes),
         "latency_s": summary.to_json() if summary else None,
+        "curve": curve.to_json() if curve else None,
         "resolution": summary.resolution if summary else None,
         "never": summary.never if summary else None, "flickers": summary.flickers if summary else None,
         "refused": observation.refused, "single_shot": _single_shot(observation), "reason": observation.reason,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fsconform.judging.tables import kind_of
+from fsconform.report.curves import NEVER, Curve
 from fsconform.report.machine import SCHEMA
 from fsconform.vocabulary.errors import CannotTestError, unknown
 from fsconform.vocabulary.promises import Strength
@@ -53,6 +54,8 @@ class ReadCell:
     rate: str
     refused: str
     latency: SeenInterval | None
+    curve: Curve | None
+    """None for cells that are not about latency, and in reports of older versions."""
 
     @property
     def name(self) -> str:
@@ -137,6 +140,12 @@ class _Value:
         if key not in self.told:
             raise self.wrong(f"{key!r} is missing")
         return _Value(self.file, f"{self.place}.{key}" if self.place else key, self.told[key])
+
+    def optional(self, key: str) -> _Value | None:
+        """None where the key is missing or null."""
+        if isinstance(self.told, dict) and self.told.get(key) is None:
+            return None
+        return self.key(key)
 
     def items(self) -> Iterator[tuple[str, _Value]]:
         if not isinstance(self.told, dict):
@@ -230,6 +239,7 @@ def _cell(value: _Value) -> ReadCell:
         verdict=_verdict(value.key("verdict")), reason=value.key("reason").text(),
         violations=seen.key("violations").count(), trials=seen.key("trials").count(),
         rate=seen.key("rate_95").text(), refused=seen.key("refused").text(), latency=_latency(seen),
+        curve=_curve(seen),
     )  # fmt: skip
 
 
@@ -242,6 +252,18 @@ def _latency(seen: _Value) -> SeenInterval | None:
         _maybe(lo.key("p50")), _maybe(hi.key("p50")), _maybe(hi.key("max")), _maybe(lo.key("max")) != 0,
         seen.key("never").count(), lo.key("n").count(),
     )  # fmt: skip
+
+
+def _curve(seen: _Value) -> Curve | None:
+    told = seen.optional("curve")
+    if told is None:
+        return None
+    high = (_maybe(entry) for entry in told.key("hi_s").entries())
+    return Curve(
+        tuple(sorted(entry.number() for entry in told.key("lo_s").entries())),
+        tuple(sorted(NEVER if end is None else end for end in high)),
+        told.key("watched_s").number(),
+    )
 
 
 def _maybe(value: _Value) -> float | None:
