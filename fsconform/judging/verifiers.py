@@ -15,6 +15,21 @@ from fsconform.vocabulary.sites import Site
 
 CONTEST_NS = 2_000_000_000
 """How far apart the calls of one contest may be: uptimes that differ by more cannot give one tick count twice."""
+IN_STEP_NS = 20_000_000
+"""Two ticks of the slowest usual clock (100 Hz): uptimes that differ by less give one tick count again and again."""
+
+
+def booted_in_step(sites: Sequence[Site]) -> bool:
+    """Whether two of these sites are known to be on kernels that booted at the same moment."""
+    return any(_in_step(first, second) for first, second in combinations(sites, 2))
+
+
+def _in_step(first: Site, second: Site) -> bool:
+    if first.boot_id == second.boot_id or first.booted_ns is None or second.booted_ns is None:
+        return False
+    latest = max(first.booted_ns[1], second.booted_ns[1])
+    earliest = min(first.booted_ns[0], second.booted_ns[0])
+    return latest - earliest < IN_STEP_NS
 
 
 def verifiers_differ(sites: Sequence[Site]) -> bool:

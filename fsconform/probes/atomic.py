@@ -28,8 +28,10 @@ BARRIER = Step("barrier")
 REPLACEMENTS = {"64k": 6, "1m": 3}
 """Size axis -> versions that replace the first one in each round."""
 READS = {"64k": 24, "1m": 6}
-PAIRS = 12
-"""Looks at (old name, new name) per round of `atomic.order`."""
+PAIRS, PACED_PAIRS = 12, 20
+"""Looks at (old name, new name) of the two files of a round of `atomic.order`."""
+PACE_NS, DELAY_NS = 200_000, 3_500_000
+"""Between paced looks; before the rename of the file that they look at."""
 PAUSE_NS = 50_000
 """Between two replacements."""
 WRONG = (Content.SHORT, Content.LONG, Content.ZERO, Content.FOREIGN, Content.TORN)
@@ -121,25 +123,42 @@ def _rounds(
 
 
 def order(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Experiment:
-    """A file is renamed once, while another site looks at its old name and then at its new one."""
+    """Two files are renamed once each, while another site looks at their old names and then at their new ones.
+
+    The first one is moved at once, under looks that follow each other closely: two workers of one host meet in it. The
+    second one is moved a little later, under paced looks: across hosts, where answers from a cache take microseconds
+    and the clocks agree to within half a millisecond, only that one is certain to have been moved in the meantime.
+    """
     cell = cells[0]
     name = f"order-{cell.direction}"
-    key = block_key(salt, name)
-    path = block_name(key)
-    writer = (*written("old", key, SIZES["4k"]), BARRIER, Step("rename", "old", path))
-    looks = (Step("stat", "old"), Step("stat", path)) * PAIRS
-    program = Program((Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *looks))), names=(path,))
-    return Experiment(name, program, tuple(cells), _observe_order, SIZES["4k"])
+    keys = [block_key(salt, f"{name}-{which}") for which in ("first", "second")]
+    olds, paths = ("old-1", "old-2"), tuple(map(block_name, keys))
+    writer = (
+        *(step for old, key in zip(olds, keys, strict=True) for step in written(old, key, SIZES["4k"])), BARRIER,
+        Step("rename", olds[0], paths[0]), Step("sleep", arg=DELAY_NS), Step("rename", olds[1], paths[1]),
+    )  # fmt: skip
+    close = (Step("stat", olds[0]), Step("stat", paths[0])) * PAIRS
+    paced = (Step("stat", olds[1]), Step("stat", paths[1]), Step("sleep", arg=PACE_NS)) * PACED_PAIRS
+    lanes = (Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *close, *paced)))
+    return Experiment(name, Program(lanes, names=paths), tuple(cells), _observe_order, 2 * SIZES["4k"])
 
 
 def _observe_order(cell: Cell, history: RoundHistory) -> Observation:
     writer, looks = history.lanes
-    old, new = looks.errno[:, 1::2], looks.errno[:, 2::2]
-    renamed = writer.errno[:, -1] == OK
-    wrong = (old == errno.ENOENT) & (new == errno.ENOENT) & renamed[:, None]
     error = history.error_between(0, 1)
-    able = (looks.invoked[:, 1] + error < writer.returned[:, -1]) & renamed
-    able &= looks.returned[:, -1] - error > writer.invoked[:, -1]
+    stats = [k for k, step in enumerate(history.program.lanes[1].steps) if step.kind == "stat"]
+    renames = [k for k, step in enumerate(history.program.lanes[0].steps) if step.kind == "rename"]
+    old, new = looks.errno[:, stats[::2]], looks.errno[:, stats[1::2]]
+    wrong = np.zeros(old.shape, np.bool_)
+    able = np.zeros(history.rounds, np.bool_)
+    for rename, pairs in zip(renames, (slice(0, PAIRS), slice(PAIRS, None)), strict=True):
+        renamed = writer.errno[:, rename] == OK
+        gone = (old[:, pairs] == errno.ENOENT) & (new[:, pairs] == errno.ENOENT)
+        wrong[:, pairs] = gone & renamed[:, None]
+        first, last = stats[::2][pairs][0], stats[1::2][pairs][-1]
+        began = looks.invoked[:, first] + error < writer.returned[:, rename]
+        ended = looks.returned[:, last] - error > writer.invoked[:, rename]
+        np.logical_or(able, began & ended & renamed, out=able)
     outcomes: Counter[str] = Counter()
     outcomes["both"] = int(((old == OK) & (new == OK)).sum())
     outcomes["old only"] = int(((old == OK) & (new == errno.ENOENT)).sum())
@@ -149,7 +168,8 @@ def _observe_order(cell: Cell, history: RoundHistory) -> Observation:
         if classify(int(number)) in (Outcome.OPEN, Outcome.REFUSED):
             outcomes[name_of(int(number))] = int((old == number).sum() + (new == number).sum())
     expected = "stat(old) = ENOENT and then stat(new) = ENOENT never happens"
-    return _rounds(history, wrong.any(axis=1), able, wrong, np.maximum(old, new), new * 0, outcomes, expected)
+    guilty = np.logical_or.reduce(wrong, axis=1)
+    return _rounds(history, guilty, able, wrong, np.maximum(old, new), new * 0, outcomes, expected)
 
 
 BUILDERS = {"atomic.presence": replacement, "atomic.content": replacement, "atomic.order": order}

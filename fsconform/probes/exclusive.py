@@ -137,7 +137,7 @@ def _verdicts(cell: Cell, race: _Contest) -> tuple[Bools, Bools, str]:
     contested = race.contested()
     none_open = ~race.open.any(axis=1) & ~race.absent.any(axis=1)
     there = (race.last_errno == OK).any(axis=1)
-    if cell.property_id == "exclusive.winner":
+    if cell.property_id in ("exclusive.winner", "exclusive.winner-in-step"):
         nobody = (race.winners == 0) & none_open & ~there
         return (race.winners > 1) | nobody, contested, "exactly one contender is told success"
     if cell.property_id == "exclusive.loser-errno":
@@ -289,7 +289,7 @@ def _single(
 
 
 BUILDERS = {
-    "exclusive.winner": contest, "exclusive.loser-errno": contest, "exclusive.success-told": contest,
+    "exclusive.winner": contest, "exclusive.winner-in-step": contest, "exclusive.loser-errno": contest, "exclusive.success-told": contest,
     "exclusive.loser-sees": contest, "exclusive.plain-create": contest,
     "exclusive.over-existing": over_existing, "exclusive.stale-eexist": stale_eexist,
 }  # fmt: skip

@@ -27,7 +27,7 @@ from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
 from fsconform.run.preflight import first_contact, survey
 from fsconform.run.progress import Progress
 from fsconform.run.second_clients import second_client
-from fsconform.run.selection import choose
+from fsconform.run.selection import applicable, choose
 from fsconform.run.surveys import Survey
 from fsconform.run.table import Budget, Row, parse_budget, rows
 from fsconform.run.window import Hunt, Measured, Window
@@ -155,7 +155,8 @@ class _Run:
     def _rows(self, found: Survey) -> list[Row]:
         letters = "".join(site.letter for site in found.sites)
         able = [site.letter for site in found.sites if not site.read_only]
-        return choose(rows(self.budget.tier, letters, able), self.options.cell_ids, self.options.expression)
+        chosen = choose(rows(self.budget.tier, letters, able), self.options.cell_ids, self.options.expression)
+        return applicable(chosen, found.sites, self.options.cell_ids)
 
     def _measure(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, profile: Profile,
                  chosen: Sequence[Row], promises: Promises) -> Measured:  # fmt: skip

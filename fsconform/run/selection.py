@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from fsconform.judging.verifiers import booted_in_step
 from fsconform.run.table import Row
 from fsconform.vocabulary.errors import CannotTestError, unknown
+from fsconform.vocabulary.sites import Site
 
 _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
 
@@ -26,6 +28,20 @@ def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = 
         if not chosen:
             raise CannotTestError(f"-k {expression!r} selects none of {len(rows)} cells; `fsconform cells` lists them")
     return chosen
+
+
+def applicable(rows: Sequence[Row], sites: Sequence[Site], cell_ids: Sequence[str] = ()) -> list[Row]:
+    """The rows that have a meaning for these sites.
+
+    Raises CannotTestError where a cell that was asked for by its id is not among them.
+    """
+    in_step = booted_in_step(sites)
+    for row in rows:
+        if row.only and not in_step and row.cell.id in cell_ids:
+            raise CannotTestError(
+                f"cell {row.cell.id}: needs sites on kernels that booted at the same moment, such as --site lab=nfs3,collide"
+            )
+    return [row for row in rows if not row.only or in_step]
 
 
 def matches(expression: str, text: str) -> bool:

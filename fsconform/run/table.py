@@ -88,6 +88,8 @@ class Row:
 
     cell: Cell
     cures: bool
+    only: str = ""
+    """What must be true of the sites: `in-step`, or nothing."""
 
 
 def rows(tier: str, letters: Sequence[str], acting: Sequence[str] | None = None) -> list[Row]:
@@ -107,5 +109,5 @@ def rows(tier: str, letters: Sequence[str], acting: Sequence[str] | None = None)
             for word in entry["directions"]:
                 for direction in _directions(word, letters, able):
                     cell = make_cell(property_id, direction, **dict(zip(axes, chosen, strict=True)))
-                    found.setdefault(cell.id, Row(cell, bool(entry.get("cures", False))))
+                    found.setdefault(cell.id, Row(cell, bool(entry.get("cures", False)), entry.get("only", "")))
     return list(found.values())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fsconform.run.selection import choose, matches
+from fsconform.run.selection import applicable, choose, matches
 from fsconform.run.table import rows
 from fsconform.vocabulary.errors import CannotTestError
+from tests.judging.builders import make_site
 
 TEXT = "visibility.create/rename/missed/stat/fresh/a-b"
 
@@ -26,6 +29,20 @@ TEXT = "visibility.create/rename/missed/stat/fresh/a-b"
 )
 def test_expressions(expression: str, holds: bool) -> None:
     assert matches(expression, TEXT) is holds
+
+
+IN_STEP = "exclusive.winner-in-step/excl/cold/4/all"
+
+
+def test_equal_verifiers_are_asked_about_only_where_kernels_booted_in_step() -> None:
+    table = rows("quick", "ab")
+    one = replace(make_site(), boot_id="one", booted_ns=(0, 10**6))
+    near, far = (replace(one, letter="b", boot_id="two", booted_ns=(at, at + 10**6)) for at in (2 * 10**6, 10**8))
+    assert IN_STEP in {row.cell.id for row in applicable(table, [one, near])}
+    for other in (far, replace(near, boot_id="one"), replace(near, booted_ns=None)):
+        assert IN_STEP not in {row.cell.id for row in applicable(table, [one, other])}
+        with pytest.raises(CannotTestError, match=r"booted at the same moment.*lab=nfs3,collide"):
+            applicable(table, [one, other], [IN_STEP])
 
 
 @pytest.mark.parametrize("expression", ["and", "stat and", "(stat", "stat)", "stat missed", "", "not", "( )"])

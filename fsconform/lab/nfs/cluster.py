@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsconform.judging.verifiers import CONTEST_NS
 from fsconform.lab.nfs.guests import FrozenError, Guest, Take
 from fsconform.lab.nfs.machines import Config, Machine, Server
 from fsconform.lab.nfs.requirements import find_program, memory_directory
@@ -30,11 +31,11 @@ _EVERYWHERE = ("lo", f"{SERVER_ADDRESS}/32")
 _DISK_BYTES = 8 << 30
 PAGE, PAGE_BYTES = "page", 1 << 18
 """Name and size of the memory that guests share with this host."""
-_STAGGER_S = 0.15
-APART_NS, IN_STEP_NS = 50_000_000, 4_000_000
+_STAGGER_S = 2.1
+APART_NS, IN_STEP_NS = CONTEST_NS + 10_000_000, 4_000_000
 """An NFS client makes the verifier of an exclusive create of its kernel's ticks (10 ms) since boot and the caller's pid
-(Linux fs/nfs/nfs3proc.c, nfs3_proc_create; fs/nfs/nfs4proc.c, nfs4_opendata_alloc). Clients that booted at least
-APART_NS apart have different ones; such that booted within IN_STEP_NS share them most of the time."""
+(Linux fs/nfs/nfs3proc.c, nfs3_proc_create; fs/nfs/nfs4proc.c, nfs4_opendata_alloc). Clients that booted further apart
+than any contest is long have different ones; such that booted within IN_STEP_NS share them most of the time."""
 _STARTS = 3
 """A guest of User-Mode Linux 6.1 freezes while it is set up now and then (3 of some 700 boots on a busy machine, none
 once the clients were mounted): then all are booted again."""
