@@ -32,6 +32,8 @@ PAIRS, PACED_PAIRS = 12, 20
 """Looks at (old name, new name) of the two files of a round of `atomic.order`."""
 PACE_NS, DELAY_NS = 200_000, 3_500_000
 """Between paced looks; before the rename of the file that they look at."""
+Steps = tuple[tuple[int, int], ...]
+"""(lane, step) of some operations."""
 PAUSE_NS = 50_000
 """Between two replacements."""
 WRONG = (Content.SHORT, Content.LONG, Content.ZERO, Content.FOREIGN, Content.TORN)
@@ -91,7 +93,13 @@ def _observe_replacement(cell: Cell, history: RoundHistory) -> Observation:
     behind = np.where(good & (content == int(Content.EXACT)), np.maximum(latest - version, 0), -1)
     for age, count in zip(*np.unique(behind[behind >= 0], return_counts=True), strict=True):
         outcomes["exact" if age == 0 else f"stale by {int(age)} versions"] += int(count)
-    return _rounds(history, wrong.any(axis=1), during.any(axis=1), wrong, told, value, outcomes, expected)
+    return _rounds(history, during.any(axis=1), wrong, told, value, _looks_of(history), outcomes, expected)
+
+
+def _looks_of(history: RoundHistory) -> list[Steps]:
+    """Column of `_reads` -> (lane, step) of that read."""
+    at = [k for k, step in enumerate(history.program.lanes[1].steps) if step.kind != "barrier"]
+    return [((lane, k),) for lane in range(1, len(history.lanes)) for k in at]
 
 
 def _latest(history: RoundHistory, renames: Sequence[int], invoked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -102,9 +110,11 @@ def _latest(history: RoundHistory, renames: Sequence[int], invoked: npt.NDArray[
 
 
 def _rounds(
-    history: RoundHistory, guilty: npt.NDArray[np.bool_], able: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_],
-    told: npt.NDArray[np.int64], value: npt.NDArray[np.int64], outcomes: Counter[str], expected: str,
+    history: RoundHistory, able: npt.NDArray[np.bool_], wrong: npt.NDArray[np.bool_], told: npt.NDArray[np.int64],
+    value: npt.NDArray[np.int64], looks: Sequence[Steps], outcomes: Counter[str], expected: str,
 ) -> Observation:  # fmt: skip
+    """`wrong`, `told` and `value` have a column per look, `looks` says which operations that is."""
+    guilty = wrong.any(axis=1)
     informative = int((able | guilty).sum())
     witness = None
     if guilty.any():
@@ -112,7 +122,7 @@ def _rounds(
         read = int(np.flatnonzero(wrong[first])[0])
         number = int(told[first, read])
         got = name_of(number) if number != OK else Content(int(value[first, read]) & 0xFF).name.lower()
-        witness = round_witness(history, first, f"expected: {expected}; got: {got}")
+        witness = round_witness(history, first, f"expected: {expected}; got: {got}", looks[read])
     missing = history.rounds - informative
     silent = f"{missing} of {history.rounds} rounds had no look during a change{clock_note(history)}"
     return Observation(
@@ -168,8 +178,8 @@ def _observe_order(cell: Cell, history: RoundHistory) -> Observation:
         if classify(int(number)) in (Outcome.OPEN, Outcome.REFUSED):
             outcomes[name_of(int(number))] = int((old == number).sum() + (new == number).sum())
     expected = "stat(old) = ENOENT and then stat(new) = ENOENT never happens"
-    guilty = np.logical_or.reduce(wrong, axis=1)
-    return _rounds(history, guilty, able, wrong, np.maximum(old, new), new * 0, outcomes, expected)
+    looked = [((1, first), (1, second)) for first, second in zip(stats[::2], stats[1::2], strict=True)]
+    return _rounds(history, able, wrong, np.maximum(old, new), new * 0, looked, outcomes, expected)
 
 
 BUILDERS = {"atomic.presence": replacement, "atomic.content": replacement, "atomic.order": order}

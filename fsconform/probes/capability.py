@@ -130,11 +130,12 @@ def _observe_support(cell: Cell, history: RoundHistory) -> Observation:
         first = int(np.flatnonzero(guilty)[0])
         step = history.program.lanes[0].steps[feature.question].kind
         story = f"expected: {step} told success, so {feature.effect}; got: success without that effect"
-        witness = round_witness(history, first, story)
+        witness = round_witness(history, first, story, [(0, feature.question)])
     elif len(refusals):
         first = int(np.flatnonzero(told == refusals[0])[0])
         step = history.program.lanes[0].steps[feature.question].kind
-        witness = round_witness(history, first, f"expected: {step} works; got: {name_of(int(refusals[0]))}")
+        witness = round_witness(history, first, f"expected: {step} works; got: {name_of(int(refusals[0]))}",
+                                [(0, feature.question)])  # fmt: skip
     refused = name_of(int(refusals[0])) if len(refusals) else "works" if works.any() else ""
     return Observation(
         attempted=history.rounds, informative=int((~np.isin(told, silent)).sum()), violations=int(guilty.sum()),
@@ -172,7 +173,7 @@ def _observe_exclusion(cell: Cell, history: RoundHistory) -> Observation:
     if guilty.any():
         first = int(np.flatnonzero(guilty)[0])
         story = "expected: a lock that another site holds is refused with EAGAIN; got: granted to both"
-        witness = round_witness(history, first, story)
+        witness = round_witness(history, first, story, [(0, 3), (1, 2)])
     return Observation(
         attempted=history.rounds, informative=int(asked.sum()), violations=int(guilty.sum()),
         outcomes=dict(outcomes.most_common()), witness=witness,

@@ -55,9 +55,10 @@ def _observe(cell: Cell, history: RoundHistory) -> Observation:
     witness = None
     if guilty.any():
         first = int(np.flatnonzero(guilty)[0])
-        got = Content(int(content[first][np.flatnonzero(wrong[first])[0]])).name.lower()
+        read = int(np.flatnonzero(wrong[first])[0])
+        got = Content(int(content[first, read])).name.lower()
         story = f"expected: the block is complete at its first open after {cell.axis('publish')} returned; got: {got}"
-        witness = round_witness(history, first, story)
+        witness = round_witness(history, first, story, [(1, read + 2)])
     absent = int(((told == errno.ENOENT).all(axis=1) & published).sum())
     return Observation(
         attempted=history.rounds, informative=int((opened | guilty).sum()), violations=int(guilty.sum()),

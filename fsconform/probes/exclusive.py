@@ -95,6 +95,7 @@ class _Contest:
         # The last one: a ghost was made by the same step earlier in the round.
         at = [max(k for k, step in enumerate(lane.steps) if step.kind == kind and step.fd != 1 and step.fd != 2)
               for lane in steps]  # fmt: skip
+        self.at = tuple(at)
 
         def column(choose: Callable[[LaneColumns], npt.NDArray[np.int64]], shift: int) -> npt.NDArray[np.int64]:
             lanes = zip(history.lanes, at, strict=True)
@@ -161,6 +162,22 @@ def _verdicts(cell: Cell, race: _Contest) -> tuple[Bools, Bools, str]:
     raise KeyError(cell.property_id)
 
 
+def _guilty(cell: Cell, race: _Contest, k: int) -> list[tuple[int, int]]:
+    """(lane, step) of what cannot be together in a violating round."""
+    if cell.property_id == "exclusive.loser-sees":
+        damaged = (race.look_errno[k] == OK) & (race.look_value[k] & 0xFF != int(Content.EXACT))
+        damaged &= race.publish in COMPLETE_WHEN_SEEN
+        unseen = race.lost[k] & ((race.look_errno[k] == errno.ENOENT) | damaged)
+        return [(lane, race.at[lane] + shift) for lane in np.flatnonzero(unseen).tolist() for shift in (0, 1)]
+    if cell.property_id == "exclusive.loser-errno":
+        wrong = ~race.won[k] & ~race.lost[k]
+    elif cell.property_id == "exclusive.plain-create":
+        wrong = race.lost[k]
+    else:
+        wrong = race.won[k] if race.winners[k] > 1 else np.ones_like(race.won[k])
+    return [(lane, race.at[lane]) for lane in np.flatnonzero(wrong).tolist()]
+
+
 def _observe_contest(cell: Cell, history: RoundHistory) -> Observation:
     race = _Contest(cell, history)
     refusal = _refusal(race)
@@ -172,7 +189,8 @@ def _observe_contest(cell: Cell, history: RoundHistory) -> Observation:
     witness = None
     if guilty.any():
         first = int(np.flatnonzero(guilty)[0])
-        witness = round_witness(history, first, f"expected: {expected}; got: {_describe(race, first)}")
+        witness = round_witness(history, first, f"expected: {expected}; got: {_describe(race, first)}",
+                                _guilty(cell, race, first))  # fmt: skip
     missing = history.rounds - int(informative.sum())
     return Observation(
         attempted=history.rounds,
@@ -280,7 +298,8 @@ def _single(
     witness = None
     if guilty.any():
         first = int(np.flatnonzero(guilty)[0])
-        witness = round_witness(history, first, f"expected: {expected}; got: told {name_of(int(told[first]))}")
+        witness = round_witness(history, first, f"expected: {expected}; got: told {name_of(int(told[first]))}",
+                                [(1, len(history.program.lanes[1].steps) - 2)])  # fmt: skip
     return Observation(
         attempted=history.rounds, informative=int(informative.sum()), violations=int(guilty.sum()),
         outcomes=dict(outcomes.most_common()), witness=witness,
@@ -289,8 +308,8 @@ def _single(
 
 
 BUILDERS = {
-    "exclusive.winner": contest, "exclusive.winner-in-step": contest, "exclusive.loser-errno": contest, "exclusive.success-told": contest,
-    "exclusive.loser-sees": contest, "exclusive.plain-create": contest,
+    "exclusive.winner": contest, "exclusive.winner-in-step": contest, "exclusive.loser-errno": contest,
+    "exclusive.success-told": contest, "exclusive.loser-sees": contest, "exclusive.plain-create": contest,
     "exclusive.over-existing": over_existing, "exclusive.stale-eexist": stale_eexist,
 }  # fmt: skip
 """Property -> what builds the experiment that serves its cells."""

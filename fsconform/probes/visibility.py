@@ -8,6 +8,7 @@ long before the prime, so that the change itself is one call.
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 
 from fsconform.vocabulary.blocks import PAGE, Content, block_key, block_name
 from fsconform.vocabulary.cells import Cell
@@ -49,7 +50,15 @@ def make_trial(cell: Cell, number: int, directory: str, salt: str) -> Trial:
     """
     key = block_key(salt, cell.id, number)
     build = {"visibility.create": _create, "visibility.replace": _replace, "visibility.unlink": _unlink}
-    return build[cell.property_id](cell, number, directory, key)
+    trial = build[cell.property_id](cell, number, directory, key)
+    return replace(trial, acquaint=_acquaintance(trial)) if cell.axis("age") == "settled" else trial
+
+
+def _acquaintance(trial: Trial) -> tuple[Step, ...]:
+    """What the observer looks at before all rests: timeouts that adapt grow with what was seen unchanged since."""
+    if trial.cell.axis("state") == "known":
+        return trial.prime
+    return (Step("stat", trial.look.path.rpartition("/")[0]),)
 
 
 def _prime(cell: Cell, look: Step, path: str) -> tuple[Step, ...]:

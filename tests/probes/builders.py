@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fsconform.vocabulary.histories import LaneColumns, RoundHistory
+from fsconform.vocabulary.observations import Observation
 from fsconform.vocabulary.programs import Program
 
 Told = Mapping[tuple[int, int], int]
@@ -37,3 +38,9 @@ def history(program: Program, told: Sequence[Told], values: Sequence[Told] = (),
 def steps_of(program: Program, lane: int, kind: str) -> list[int]:
     """Indexes of the steps of one kind in one lane."""
     return [k for k, step in enumerate(program.lanes[lane].steps) if step.kind == kind]
+
+
+def guilty_of(seen: Observation) -> set[tuple[int, int]]:
+    """(lane, step) of the events that the witness marks."""
+    assert seen.witness is not None
+    return {(event["worker"], event["seq"]) for event in seen.witness.events if event["guilty"]}

@@ -11,7 +11,7 @@ from fsconform.probes.capability import FEATURES, exclusion, support
 from fsconform.probes.content import first_open
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.cells import make_cell
-from tests.probes.builders import history, steps_of
+from tests.probes.builders import guilty_of, history, steps_of
 
 PRESENCE = make_cell("atomic.presence", "a-b", observer="open_read", size="64k")
 CONTENT = make_cell("atomic.content", "a-b", observer="open_read", size="64k")
@@ -25,6 +25,7 @@ def test_a_gap_breaks_presence_only_and_a_torn_read_content_only() -> None:
     gap = history(experiment.program, [{(1, read): errno.ENOENT}], [whole])
     torn = history(experiment.program, [{}], [whole | {(1, read): int(Content.TORN)}])
     assert [experiment.observe(cell, gap).violations for cell in (PRESENCE, CONTENT)] == [1, 0]
+    assert guilty_of(experiment.observe(PRESENCE, gap)) == {(1, read)}
     assert [experiment.observe(cell, torn).violations for cell in (PRESENCE, CONTENT)] == [0, 1]
 
 
@@ -50,7 +51,8 @@ def test_neither_name_convicts_only_in_the_innocent_order() -> None:
     # Looks stand in pairs (old, new) after the barrier.
     neither = {(1, 3): errno.ENOENT, (1, 4): errno.ENOENT}
     new_then_old = {(1, 2): errno.ENOENT, (1, 3): errno.ENOENT}
-    assert experiment.observe(cell, history(experiment.program, [neither])).violations == 1
+    seen = experiment.observe(cell, history(experiment.program, [neither]))
+    assert seen.violations == 1 and guilty_of(seen) == {(1, 3), (1, 4)}
     assert experiment.observe(cell, history(experiment.program, [new_then_old])).violations == 0
 
 

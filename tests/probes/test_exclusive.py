@@ -10,7 +10,7 @@ from fsconform.probes.exclusive import contest, over_existing, stale_eexist
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.cells import Cell, make_cell
 from fsconform.vocabulary.observations import Observation
-from tests.probes.builders import Told, history, steps_of
+from tests.probes.builders import Told, guilty_of, history, steps_of
 
 CONTESTS = ("winner", "loser-errno", "success-told", "loser-sees")
 
@@ -61,6 +61,18 @@ def test_one_winner_and_one_eexist_is_right(word: str) -> None:
 )
 def test_each_outcome_convicts_the_properties_it_breaks(outcome: Told, guilty: set[str]) -> None:
     assert {word for word in CONTESTS if observe(word, outcome).violations} == guilty
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "steps"),
+    [
+        ("winner", told(0, 0), {(0, RACE), (1, RACE)}),
+        ("loser-errno", told(0, errno.EIO), {(1, RACE)}),
+        ("loser-sees", told(0, errno.EEXIST, look=errno.ENOENT), {(1, RACE), (1, LOOK)}),
+    ],
+)
+def test_the_witness_marks_what_cannot_be_together(word: str, outcome: Told, steps: set[tuple[int, int]]) -> None:
+    assert guilty_of(observe(word, outcome)) == steps
 
 
 def test_rounds_without_overlap_are_not_informative() -> None:
