@@ -59,7 +59,12 @@ def run(
     expression: Annotated[
         str, typer.Option("-k", help="Only cells whose id fits, e.g. 'visibility and not scandir'.")
     ] = "",
-    cell: Annotated[list[str] | None, typer.Option(help="Only this cell (its id); may be given several times.")] = None,
+    also: Annotated[
+        str, typer.Option(help="Besides, cells of larger budgets whose id fits, e.g. 'settled and missed'.")
+    ] = "",
+    cell: Annotated[
+        list[str] | None, typer.Option(help="Only this cell (its id), of any budget; may be given several times.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search; a run prints its own.")] = None,
     report: Annotated[Path | None, typer.Option(help="Directory for the report (default: below ./reports).")] = None,
     search: Annotated[bool, typer.Option(help="Search with generated programs besides the cells.")] = True,
@@ -73,7 +78,7 @@ def run(
     sites = all_sites(mount, list(site or []), hosts)
     chosen: dict[str, Any] = {} if seed is None else {"seed": seed}
     options = Options(
-        tuple(sites), profile, budget, expression=expression, cell_ids=tuple(cell or ()),
+        tuple(sites), profile, budget, expression=expression, also=also, cell_ids=tuple(cell or ()),
         search=search and not cell, step_deadline_s=step_deadline, **chosen,
     )  # fmt: skip
     _enter_namespace_for_labs(sites)

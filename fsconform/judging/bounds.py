@@ -29,12 +29,11 @@ class Expectation:
     """When it is met, in words: `in a directory that changed lately`."""
     mount_options: tuple[str, ...] = ()
 
-    def told(self, site: Site | None, unit: str, bound_s: float) -> str:
-        """`usually 30 s in a directory that changed lately`; empty where it would say no more than the bound."""
+    def seconds(self, site: Site | None, unit: str) -> float:
+        """The figure, as the mount's options have it."""
         options = [site.mount.option(option) for option in self.mount_options] if site else []
         found = next((text for text in options if text is not None), None)
-        seconds = self.default_s if found is None else parse_duration(found, unit)
-        return f"usually {format_duration(seconds)} {self.where}" if seconds < bound_s else ""
+        return self.default_s if found is None else parse_duration(found, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,14 @@ class BoundRule:
         return Bound(self.name, self.default_s, BoundOrigin.ASSUMED, f"default: {self.source}")
 
     def _noted(self, bound: Bound, site: Site | None) -> Bound:
-        told = self.expected.told(site, self.unit, bound.seconds) if self.expected else ""
-        return replace(bound, note=f"{bound.note}; {told}") if told else bound
+        """With the figure that is usually met, where it says more than the bound."""
+        if self.expected is None:
+            return bound
+        usual_s = self.expected.seconds(site, self.unit)
+        if usual_s >= bound.seconds:
+            return bound
+        told = f"usually {format_duration(usual_s)} {self.expected.where}"
+        return replace(bound, note=f"{bound.note}; {told}", usual_s=usual_s)
 
 
 def read_bounds(table: Table) -> dict[str, BoundRule]:

@@ -16,7 +16,7 @@ from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import Trial, Want
 
 OLD, NEW = 1, 2
-"""Versions of a replaced name; the new one is longer, so that its length tells it apart."""
+"""Versions of a replaced name; the new one is longer, so that its length tells it apart (`same`: it is not)."""
 NEW_SIZE = 2 * PAGE
 
 
@@ -78,26 +78,35 @@ def _create(cell: Cell, number: int, directory: str, key: str) -> Trial:
     look = look_step(cell.axis("observer") or "", path, key)
     publish = cell.axis("publish")
     seed: tuple[Step, ...] = (Step("mkdir", directory),)
+    after: tuple[Step, ...] = ()
     before = (Step("mkdir", parent),) if parent != directory else ()
     if publish in ("rename", "link"):
         seed += written(temporary, key, PAGE)
         change: tuple[Step, ...] = (*before, Step(publish, temporary, path))
+    elif publish == "rename-open":
+        seed += written(temporary, key, PAGE)[:-1]
+        change, after = (*before, Step("rename", temporary, path)), (Step("close"),)
+    elif publish == "cross-dir":
+        staging = f"{directory}/staging"
+        seed += (Step("mkdir", staging), *written(f"{staging}/t", key, PAGE))
+        change = (*before, Step("rename", f"{staging}/t", path))
     elif publish == "excl":
         change = (*before, *written(path, key, PAGE))
     else:
         change = (*before, {"mkdir": Step("mkdir", path)}[publish or ""])
     want = Want(mask=1, value=1) if look.kind == "scandir" else Want()
-    return Trial(cell, number, look, want, change, len(before), seed, (), _prime(cell, look, path))
+    return Trial(cell, number, look, want, (*change, *after), len(before), seed, (), _prime(cell, look, path))
 
 
 def _replace(cell: Cell, number: int, directory: str, key: str) -> Trial:
     temporary, path = f"{directory}/.t-{key[:16]}", f"{directory}/{block_name(key)}"
     observer = cell.axis("observer") or ""
+    new_size = PAGE if cell.axis("size") == "same" else NEW_SIZE
     look = look_step(observer, path, key, versioned=True)
     seed = (
         Step("mkdir", directory),
         *written(path, key, PAGE, OLD),
-        *written(temporary, key, NEW_SIZE, NEW),
+        *written(temporary, key, new_size, NEW),
     )
     if observer == "open_read":
         want = Want(mask=-1, value=int(Content.EXACT) | NEW << 8, unsound=0xFF)

@@ -27,9 +27,9 @@ from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
 from fsconform.run.preflight import first_contact, survey
 from fsconform.run.progress import Progress
 from fsconform.run.second_clients import second_client
-from fsconform.run.selection import applicable, choose
+from fsconform.run.selection import applicable, select
 from fsconform.run.surveys import Survey
-from fsconform.run.table import Budget, Row, parse_budget, rows
+from fsconform.run.table import Budget, Row, parse_budget
 from fsconform.run.window import Hunt, Measured, Window
 from fsconform.search.budgets import Budget as SearchBudget
 from fsconform.search.encoding import Ground
@@ -43,14 +43,13 @@ from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.promises import Promise
 from fsconform.vocabulary.records import RunRecord
 from fsconform.vocabulary.sites import LETTERS, SiteSpec, Topology
-from fsconform.vocabulary.verdicts import CellResult
+from fsconform.vocabulary.trials import TrialResult
+from fsconform.vocabulary.verdicts import CellResult, Verdict
 
 TARGETS = {"smoke": 12, "quick": 100, "standard": 300, "thorough": 3000}
 """Informative rounds an experiment is to gather."""
 RACERS_NICENESS = 5
 """Races and clean-up step back, so that looks whose moment matters come in time on a small machine."""
-RESTED_S = 10.0
-"""How long names of age `settled` rest before they are primed."""
 EMULATED = "fsconform:"
 """How the source of an emulated mount begins."""
 ONE_CLIENT = "one client, visibility between clients not tested"
@@ -60,7 +59,7 @@ def candidate_rows(options: Options) -> list[Row]:
     """The cells these options may have, by the number of sites alone: nothing is touched."""
     count = count_mounts(parse_sites(options.sites))
     budget = parse_budget(options.budget)
-    return choose(rows(budget.tier, LETTERS[:count]), options.cell_ids, options.expression)
+    return select(options, budget.tier, LETTERS[:count])
 
 
 def conduct(options: Options, progress: Progress) -> RunRecord:
@@ -130,6 +129,7 @@ class _Run:
             bounds=bound_lines(profile, found.sites),
             applications=judge_applications(results),
             histories=measured.histories,
+            trials=_convicting_trials(results, measured),
         )  # fmt: skip
 
     def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:
@@ -155,8 +155,7 @@ class _Run:
     def _rows(self, found: Survey) -> list[Row]:
         letters = "".join(site.letter for site in found.sites)
         able = [site.letter for site in found.sites if not site.read_only]
-        chosen = choose(rows(self.budget.tier, letters, able), self.options.cell_ids, self.options.expression)
-        return applicable(chosen, found.sites, self.options.cell_ids)
+        return applicable(select(self.options, self.budget.tier, letters, able), found.sites, self.options.cell_ids)
 
     def _measure(self, fleet: Fleet, scouts: dict[str, Worker], found: Survey, profile: Profile,
                  chosen: Sequence[Row], promises: Promises) -> Measured:  # fmt: skip
@@ -168,7 +167,7 @@ class _Run:
         janitor = Janitor(fleet, crew.scouts[found.directory.maker], found.directory.run_id)
         window = Window(
             fleet, crew, plan, self.progress, janitor, found.directory.maker,
-            self.budget.rounds, TARGETS[self.budget.tier], RESTED_S,
+            self.budget.rounds, TARGETS[self.budget.tier],
             self._hunt(fleet, crew, found, profile, janitor) if self.options.search else None,
             self.budget.seconds, self.options.step_deadline_s,
         )  # fmt: skip
@@ -225,6 +224,12 @@ class _Run:
             topology = Topology.PROCESS
         word = topology.value if topology else _widest(found)
         return CellResult(cell, word, promise, seen, judge(promise, seen, self.budget.tier))
+
+
+def _convicting_trials(results: Sequence[CellResult], measured: Measured) -> dict[str, tuple[TrialResult, ...]]:
+    """The trials of violated cells about latency."""
+    violated = (result.cell.id for result in results if result.verdict is Verdict.VIOLATED)
+    return {cell_id: measured.trials[cell_id] for cell_id in violated if measured.trials.get(cell_id)}
 
 
 def _model_note(profile: Profile, found: Survey) -> str:

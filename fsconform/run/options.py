@@ -20,7 +20,10 @@ class Options:
     budget: str = "quick"
     seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
     expression: str = ""
+    also: str = ""
+    """Cells of larger budgets that fit this expression, besides those of the budget."""
     cell_ids: tuple[str, ...] = ()
+    """Only these, of whatever budget."""
     search: bool = True
     step_deadline_s: float = 30.0
 
@@ -39,4 +42,6 @@ class Options:
             words += ["--profile", self.profile]
         if self.budget != "quick":
             words += ["--budget", self.budget]
+        if self.also:
+            words += ["--also", self.also]
         return shlex.join([*words, *extra, "--seed", str(self.seed)])

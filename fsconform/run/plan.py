@@ -25,6 +25,9 @@ PATIENCE_S = 12.0
 """How long a name is waited for beyond what was promised: enough to tell a figure to whoever was promised none."""
 NAMES_PER_OBSERVER, MOST_PARTS = 120, 4
 """How many names one observer is to wait for, and into how many parts a direction is split at most."""
+LEAST_REST_S, REST = 10.0, 1.1
+"""How long names of age `settled` rest before they are primed: longer than a timeout is where something changed lately
+(timeouts that adapt grow only when it has passed), and no less than some seconds."""
 FLICKER_S = 1.0
 """How long a guaranteed name is looked at again after it was seen."""
 PAGE_BYTES = 4096
@@ -61,6 +64,8 @@ class Plan:
     """Their directories are `w/0/0`, `w/0/1`, ...: round 0 of a program that does nothing makes them."""
     window_s: float
     """From first prime to last look."""
+    rest_s: float
+    """How long names of age `settled` rest before they are primed."""
     needed_bytes: int
     needed_files: int
 
@@ -69,6 +74,12 @@ def window_seconds(budget: Budget, promises: Sequence[Promise]) -> float:
     """The budget's own length plus the longest promised bound in play and its slack."""
     bounds = [promise for promise in promises if promise.strength is Strength.WITHIN]
     return budget.seconds + max((promise.bound_s + slack_s(promise, 0) for promise in bounds), default=0.0)
+
+
+def rest_seconds(promises: Sequence[Promise]) -> float:
+    """How long the names of settled cells with these promises rest."""
+    usual = [promise.bound.usual_s or 0.0 for promise in promises if promise.bound]
+    return max(LEAST_REST_S, REST * max(usual, default=0.0))
 
 
 def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], budget: Budget, salt: str) -> Plan:
@@ -89,6 +100,7 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
         tuple(rounds),
         len(latency),
         window_s,
+        rest_seconds([promises[row.cell.id] for row in latency if row.cell.axis("age") == "settled"]),
         needed_bytes=4 * PAGE_BYTES * count + max((e.extra_bytes * standing for e in rounds), default=0),
         needed_files=4 * count + (8 * standing if rounds else 0),
     )

@@ -6,11 +6,27 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fsconform.judging.verifiers import booted_in_step
-from fsconform.run.table import Row
+from fsconform.run.options import Options
+from fsconform.run.table import BUDGETS, Row, rows
 from fsconform.vocabulary.errors import CannotTestError, unknown
 from fsconform.vocabulary.sites import Site
 
 _TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+
+
+def select(options: Options, tier: str, letters: Sequence[str], acting: Sequence[str] | None = None) -> list[Row]:
+    """The cells that these options ask for: of the tier and what `also` adds, or those named, of whatever budget.
+
+    Raises CannotTestError as `choose` does.
+    """
+    everything = rows(BUDGETS[-1], letters, acting)
+    if options.cell_ids:
+        return choose(everything, options.cell_ids, options.expression)
+    chosen = choose(rows(tier, letters, acting), expression=options.expression)
+    if not options.also:
+        return chosen
+    known = {row.cell.id for row in chosen}
+    return chosen + [row for row in choose(everything, expression=options.also) if row.cell.id not in known]
 
 
 def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = "") -> list[Row]:
@@ -39,7 +55,8 @@ def applicable(rows: Sequence[Row], sites: Sequence[Site], cell_ids: Sequence[st
     for row in rows:
         if row.only and not in_step and row.cell.id in cell_ids:
             raise CannotTestError(
-                f"cell {row.cell.id}: needs sites on kernels that booted at the same moment, such as --site lab=nfs3,collide"
+                f"cell {row.cell.id}: needs sites on kernels that booted at the same moment, "
+                "such as --site lab=nfs3,collide"
             )
     return [row for row in rows if not row.only or in_step]
 

@@ -54,6 +54,8 @@ class Measured:
     observations: dict[str, Observation] = field(default_factory=dict)
     histories: dict[str, RoundHistory] = field(default_factory=dict)
     """Cell id -> rounds of its experiment, of cells with violations."""
+    trials: dict[str, tuple[TrialResult, ...]] = field(default_factory=dict)
+    """Cell id -> its trials, of cells about latency."""
     search: SearchSummary = field(default_factory=SearchSummary)
     operations: int = 0
     interrupted: bool = False
@@ -73,7 +75,6 @@ class Window:
     """Letter of a site that can write."""
     planned_rounds: int
     target: int
-    rested_s: float
     hunt: Hunt | None
     hunt_s: float
     step_deadline_s: float = 30.0
@@ -120,7 +121,7 @@ class Window:
         pending: list[tuple[PendingTrials, Sequence[Cell]]] = []
         for batch in self.plan.batches:
             actor, observer = self.crew.pairs[batch.key]
-            settle_s = self.rested_s if batch.age == "settled" else SETTLE_S
+            settle_s = self.plan.rest_s if batch.age == "settled" else SETTLE_S
             cells = list(dict.fromkeys(trial.cell for trial in batch.trials))
             trials = self.fleet.start_trials(
                 actor, observer, batch.trials, settle_s=settle_s, step_deadline_s=self.step_deadline_s, ready=ready
@@ -131,7 +132,7 @@ class Window:
     def _wait(self, pending: Sequence[tuple[PendingTrials, Sequence[Cell]]]) -> None:
         while any(not trials.done() for trials, _ in pending):
             elapsed = time.monotonic() - self.opened
-            if elapsed > 2 * self.plan.window_s + self.rested_s + OVERRUN_S:
+            if elapsed > 2 * self.plan.window_s + self.plan.rest_s + OVERRUN_S:
                 self.measured.faults.append("latency trials did not end with the window")
                 self.fleet.halt()
                 return
@@ -156,6 +157,7 @@ class Window:
             if lost := self._lost_among(letter for cell in cells for letter in (cell.acting, cell.observing)):
                 seen = replace(seen, reason=lost)
             self.measured.observations[cell_id] = seen
+            self.measured.trials[cell_id] = tuple(results)
 
     def _lost_among(self, letters: Iterable[str]) -> str:
         """Which of these sites are lost and since when; empty where none is."""

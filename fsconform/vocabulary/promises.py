@@ -41,6 +41,8 @@ class Bound:
     origin: BoundOrigin
     note: str = ""
     """Where the figure was found, e.g. `usr.negative_timeout of 3fs-virt/get-conf`."""
+    usual_s: float | None = None
+    """The figure that is met where something changed lately, below `seconds`; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

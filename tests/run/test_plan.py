@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fsconform.run.plan import Plan, make_plan, window_seconds
+import pytest
+
+from fsconform.run.plan import Plan, make_plan, rest_seconds, window_seconds
 from fsconform.run.table import parse_budget, rows
 from fsconform.vocabulary.promises import Bound, BoundOrigin, Evidence, Promise, Strength
 
@@ -66,3 +68,10 @@ def test_cures_and_single_shots_only_where_something_may_be_stale() -> None:
     labels = {trial.label for batch in plan_for(within(5)).batches for trial in batch.trials}
     assert {"control", "cure open", "cure fresh-listing", "shot 0.1", "shot 4"} <= labels
     assert "shot 32" not in labels
+
+
+@pytest.mark.parametrize(("usual_s", "rest_s"), [(None, 10.0), (3.0, 10.0), (30.0, 33.0)])
+def test_settled_names_rest_for_longer_than_the_usual_timeout(usual_s: float | None, rest_s: float) -> None:
+    bound = Bound("miss", 60.0, BoundOrigin.ASSUMED, usual_s=usual_s)
+    promise = Promise(Strength.WITHIN, Evidence.SOURCE, "nfs(5)", bound)
+    assert rest_seconds([promise]) == pytest.approx(rest_s)

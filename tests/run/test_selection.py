@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fsconform.run.selection import applicable, choose, matches
+from fsconform.run.options import Options
+from fsconform.run.selection import applicable, choose, matches, select
 from fsconform.run.table import rows
 from fsconform.vocabulary.errors import CannotTestError
 from tests.judging.builders import make_site
@@ -65,3 +66,12 @@ def test_ids_and_expression_together() -> None:
     everything = rows("quick", "a")
     chosen = choose(everything, [row.cell.id for row in everything[:10]], "open_read")
     assert [row.cell.id for row in chosen] == [row.cell.id for row in everything[:10] if "open_read" in row.cell.id]
+
+
+def test_cells_of_larger_budgets_can_be_added_or_named() -> None:
+    settled = "visibility.create/rename/missed/stat/settled/a-b"
+    quick = {row.cell.id for row in select(Options(("x",)), "quick", "ab")}
+    added = {row.cell.id for row in select(Options(("x",), also="settled and missed"), "quick", "ab")}
+    assert settled in added - quick
+    assert quick < added
+    assert [row.cell.id for row in select(Options(("x",), cell_ids=(settled,)), "quick", "ab")] == [settled]
