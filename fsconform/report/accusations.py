@@ -55,7 +55,7 @@ def _of_cell(record: RunRecord, result: CellResult) -> Accusation:
     got = [reason, outcomes_text(result) if result.observation.kind == "rounds" else ""]
     return Accusation(
         title=result.cell.id, property_id=result.cell.property_id, question=_question(result.cell.property_id),
-        expected=_expected(result), got="; ".join(filter(None, got)), roles=_roles(result),
+        expected=expected_text(result), got="; ".join(filter(None, got)), roles=roles_text(result),
         where=_where(record, result), breaks=breaks_where_broken(result), source=visible(result.promise.source),
         story=story if story not in reason else "", program=program_lines(witness),
         timeline=timeline(witness), again=repeat_command(record, result.cell.id),
@@ -86,7 +86,8 @@ def _property_source(property_id: str) -> str:
     return PROPERTIES[property_id].source if property_id in PROPERTIES else ""
 
 
-def _expected(result: CellResult) -> str:
+def expected_text(result: CellResult) -> str:
+    """What the promise of a cell expects, one line."""
     promise = result.promise
     if promise.strength is Strength.WITHIN and promise.bound:
         bound = promise.bound
@@ -99,7 +100,8 @@ def _expected(result: CellResult) -> str:
     return str(promise.strength.value)
 
 
-def _roles(result: CellResult) -> str:
+def roles_text(result: CellResult) -> str:
+    """Who acts and who observes: `a acts, b observes`."""
     cell = result.cell
     if cell.direction == ALL_SITES:
         return "all sites act alike"
@@ -113,4 +115,4 @@ def _where(record: RunRecord, result: CellResult) -> str:
     kind = TOPOLOGY_WORDS.get(result.topology, visible(result.topology))
     places = [f"{site.letter} {place_of(site)}" for site in record.sites
               if cell.direction == ALL_SITES or site.letter in (cell.acting, cell.observing)]  # fmt: skip
-    return f"{_roles(result)}: {', '.join(places)} ({'one client' if len(places) == 1 else kind})"
+    return f"{roles_text(result)}: {', '.join(places)} ({'one client' if len(places) == 1 else kind})"

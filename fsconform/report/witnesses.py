@@ -8,11 +8,12 @@ from typing import Any
 
 from fsconform.report.escaping import shorten_keys, visible
 from fsconform.report.numbers import duration_text
+from fsconform.vocabulary.blocks import content_of, version_of
 from fsconform.vocabulary.observations import Witness
 from fsconform.vocabulary.programs import Lane, Program
-from fsconform.vocabulary.steps import KINDS
+from fsconform.vocabulary.steps import CONTENT_LOOKS, KINDS
 
-_CONTROL = frozenset(name for name, kind in KINDS.items() if kind.family == "control")
+CONTROL = frozenset(name for name, kind in KINDS.items() if kind.family == "control")
 """Steps that say nothing about the filesystem."""
 _MEETING = "(at each | all workers wait for one another)"
 
@@ -49,7 +50,7 @@ def timeline(witness: Witness | None) -> tuple[Moment, ...]:
     """The events in their order, without those that only wait."""
     if witness is None:
         return ()
-    return tuple(_moment(event) for event in witness.events if event.get("step") not in _CONTROL)
+    return tuple(_moment(event) for event in witness.events if event.get("step") not in CONTROL)
 
 
 def timeline_line(moments: tuple[Moment, ...], most: int = 6) -> str:
@@ -60,12 +61,28 @@ def timeline_line(moments: tuple[Moment, ...], most: int = 6) -> str:
 
 def _moment(event: Mapping[str, Any]) -> Moment:
     paths = [shorten_keys(visible(str(event[key]))) for key in ("path", "other") if event.get(key)]
-    result = visible(str(event.get("errno", "")))
-    if result == "ok" and event.get("value"):
-        result = f"ok, {event['value']}"
     where = f"{visible(str(event.get('site', '?')))}{visible(str(event.get('worker', '')))}"
     what = f"{visible(str(event.get('step', '?')))}({' -> '.join(paths)})"
-    return Moment(_when(event.get("invoked_ns")), where, what, result)
+    return Moment(_when(event.get("invoked_ns")), where, what, result_of(event))
+
+
+def result_of(event: Mapping[str, Any]) -> str:
+    """What an operation was told: `ENOENT`, `ok`, `ok, torn`, `ok, 4096`. Printable, one line."""
+    result, value = visible(str(event.get("errno", ""))), event.get("value")
+    if result != "ok":
+        return result
+    if event.get("step") in CONTENT_LOOKS and isinstance(value, int):
+        return f"ok, {_content(value)}"
+    return f"ok, {visible(str(value))}" if value else "ok"
+
+
+def _content(value: int) -> str:
+    try:
+        kind = content_of(value).name.lower()
+    except ValueError:
+        return str(value)
+    version = version_of(value)
+    return f"{kind} version {version}" if version else kind
 
 
 def _when(invoked_ns: object) -> str:
