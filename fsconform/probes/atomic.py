@@ -25,9 +25,11 @@ from fsconform.vocabulary.programs import Lane, Program
 from fsconform.vocabulary.steps import Step
 
 BARRIER = Step("barrier")
-REPLACEMENTS = {"64k": 6, "1m": 3}
+REPLACEMENTS = {"64k": 6, "1m": 3, "8m": 1}
 """Size axis -> versions that replace the first one in each round."""
-READS = {"64k": 24, "1m": 6}
+READS = {"64k": 24, "1m": 6, "8m": 3}
+STAGING = "staging"
+"""Directory out of which a cross-directory rename comes."""
 PAIRS, PACED_PAIRS = 12, 20
 """Looks at (old name, new name) of the two files of a round of `atomic.order`."""
 PACE_NS, DELAY_NS = 200_000, 3_500_000
@@ -43,19 +45,22 @@ def replacement(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Exp
     """One writer renames fresh versions over a name while readers at the observing site read it."""
     cell = cells[0]
     size, observer = cell.axis("size") or "64k", cell.axis("observer") or "open_read"
-    name = f"atomic-{size}-{observer}-{cell.direction}"
+    publish = cell.axis("publish") or "rename"
+    source = f"{STAGING}/.t" if publish == "cross-dir" else ".t"
+    name = f"atomic-{publish}-{size}-{observer}-{cell.direction}"
     key = block_key(salt, name)
     path = block_name(key)
     count, length = REPLACEMENTS[size], SIZES[size]
-    prepared: list[Step] = [*written(".t1", key, length, version=1), Step("rename", ".t1", path)]
+    prepared: list[Step] = [*written(f"{source}1", key, length, version=1), Step("rename", f"{source}1", path)]
     changes: list[Step] = []
     for version in range(2, count + 2):
-        prepared += written(f".t{version}", key, length, version=version)
-        changes += [Step("rename", f".t{version}", path), Step("sleep", arg=PAUSE_NS)]
+        prepared += written(f"{source}{version}", key, length, version=version)
+        changes += [Step("rename", f"{source}{version}", path), Step("sleep", arg=PAUSE_NS)]
     writer = Lane(cell.acting, (*prepared, BARRIER, *changes))
-    reads = tuple(Step(observer, path, key=key) for _ in range(READS[size]))
+    # Any version will do; the length says how much there is to read.
+    reads = tuple(Step(observer, path, key=key, version=1, size=length) for _ in range(READS[size]))
     readers = tuple(Lane(cell.observing, (BARRIER, *reads)) for _ in range(2))
-    program = Program((writer, *readers), names=(path,))
+    program = Program((writer, *readers), (STAGING,) if publish == "cross-dir" else (), (path,))
     return Experiment(name, program, tuple(cells), _observe_replacement, length * (count + 1))
 
 

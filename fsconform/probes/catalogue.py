@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fsconform.probes import atomic, capability, content, exclusive, size, visibility
+from fsconform.probes import (
+    appends,
+    atomic,
+    capability,
+    content,
+    copies,
+    exclusive,
+    held,
+    links,
+    mapping,
+    pieces,
+    rewrite,
+    size,
+    visibility,
+)
 from fsconform.probes.experiment import Experiment
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.trials import Trial
@@ -19,11 +33,13 @@ TRIALS: dict[str, MakeTrial] = {
     "visibility.replace": visibility.make_trial,
     "visibility.unlink": visibility.make_trial,
     "size.grow": size.make_trial,
+    "content.rewrite": rewrite.make_trial,
 }
 """Properties that are measured as latencies."""
 
 EXPERIMENTS: dict[str, Build] = {
-    **exclusive.BUILDERS, **atomic.BUILDERS, **content.BUILDERS, **capability.BUILDERS,
+    **exclusive.BUILDERS, **atomic.BUILDERS, **content.BUILDERS, **capability.BUILDERS, **size.BUILDERS,
+    **pieces.BUILDERS, **copies.BUILDERS, **held.BUILDERS, **links.BUILDERS, **appends.BUILDERS, **mapping.BUILDERS,
 }  # fmt: skip
 """Properties that are measured in rounds."""
 

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fsconform.probes.atomic import STAGING
 from fsconform.probes.experiment import Experiment, round_witness
+from fsconform.probes.rounds import BARRIER, refusal_of, refused
 from fsconform.probes.visibility import written
 from fsconform.vocabulary.blocks import SIZES, Content, block_key, block_name
 from fsconform.vocabulary.cells import Cell
@@ -18,7 +20,6 @@ from fsconform.vocabulary.observations import Observation
 from fsconform.vocabulary.programs import Lane, Program
 from fsconform.vocabulary.steps import Step
 
-BARRIER = Step("barrier")
 WATCH_NS = 3_000_000
 
 
@@ -26,24 +27,35 @@ def first_open(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Expe
     """A block is published and closed; then another site, which never looked at the name, opens it."""
     cell = cells[0]
     publish, size = cell.axis("publish") or "rename", SIZES[cell.axis("size") or "64k"]
-    name = f"complete-{publish}-{cell.axis('size')}-{cell.direction}"
+    observer = cell.axis("observer") or "open_read"
+    name = f"complete-{publish}-{observer}-{cell.axis('size')}-{cell.direction}"
     key = block_key(salt, name)
     path = block_name(key)
     if publish == "excl":
         prepared: tuple[Step, ...] = ()
         change: tuple[Step, ...] = written(path, key, size)
+    elif publish == "rename-open":
+        prepared = written(".t", key, size)[:-1]
+        change = (Step("rename", ".t", path), Step("close"))
+    elif publish == "cross-dir":
+        prepared = written(f"{STAGING}/.t", key, size)
+        change = (Step("rename", f"{STAGING}/.t", path),)
     else:
         prepared = written(".t", key, size)
         change = (Step(publish, ".t", path),)
-    read = Step("open_read", path, key=key, size=size)
+    read = Step(observer, path, key=key, size=size)
     writer = Lane(cell.acting, (*prepared, BARRIER, *change, BARRIER))
     reader = Lane(cell.observing, (BARRIER, BARRIER, read, Step("watch", arg=WATCH_NS, then=read)))
-    return Experiment(name, Program((writer, reader), names=(path,)), tuple(cells), _observe, size)
+    program = Program((writer, reader), (STAGING,) if publish == "cross-dir" else (), (path,))
+    return Experiment(name, program, tuple(cells), _observe, size)
 
 
 def _observe(cell: Cell, history: RoundHistory) -> Observation:
     writer, reader = history.lanes
-    published = writer.errno[:, -2] == OK
+    word = refusal_of(reader.errno[:, 2])
+    if word:
+        return refused(history, word)
+    published = (writer.errno == OK).all(axis=1)
     told, content = reader.errno[:, 2:], reader.value[:, 2:] & 0xFF
     wrong = (told == OK) & (content != int(Content.EXACT)) & published[:, None]
     # What is not there (yet) is a question of visibility, not of content.

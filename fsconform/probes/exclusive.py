@@ -26,25 +26,30 @@ from fsconform.vocabulary.steps import Step
 
 Bools = npt.NDArray[np.bool_]
 BARRIER = Step("barrier")
-CONTEST = {"excl": "excl_create", "link": "link", "mkdir": "mkdir", "noreplace": "rename_noreplace", "create": "create"}
+CONTEST = {
+    "excl": "excl_create", "link": "link", "mkdir": "mkdir", "noreplace": "rename_noreplace", "create": "create",
+    "symlink": "symlink", "mknod": "mknod",
+}  # fmt: skip
 """Publish axis -> the step that the contenders race with."""
-COMPLETE_WHEN_SEEN = frozenset({"link", "noreplace"})
-"""Where EEXIST implies a complete file: the name appears by one call on a closed file."""
+COMPLETE_WHEN_SEEN = frozenset({"link", "noreplace", "symlink"})
+"""Where EEXIST implies a complete file: the name appears by one call on a closed file (a symlink names one, beside it,
+which its contender wrote before)."""
+_WITHOUT_CONTENT = frozenset({"mkdir", "mknod"})
 
 
 def _contest_step(publish: str, path: str, temporary: str) -> Step:
     kind = CONTEST[publish]
-    return Step(kind, temporary, path) if kind in ("link", "rename_noreplace") else Step(kind, path)
+    return Step(kind, temporary, path) if publish in COMPLETE_WHEN_SEEN else Step(kind, path)
 
 
 def _look(publish: str, path: str, key: str) -> Step:
-    return Step("stat", path) if publish == "mkdir" else Step("open_read", path, key=key)
+    return Step("stat", path) if publish in _WITHOUT_CONTENT else Step("open_read", path, key=key)
 
 
 def _contender(publish: str, state: str, number: int, path: str, key: str) -> tuple[Step, ...]:
     """prepare | the contest, and at once a look | after everybody is done, a last look."""
     temporary = f".t{number}-{key[:16]}"
-    content = written(temporary, key, PAGE, version=number + 1, fd=1) if publish in ("link", "noreplace") else ()
+    content = written(temporary, key, PAGE, version=number + 1, fd=1) if publish in COMPLETE_WHEN_SEEN else ()
     meet: tuple[Step, ...] = (BARRIER,)
     if state == "missed":
         meet = (Step("stat", path), BARRIER)
@@ -221,7 +226,7 @@ def _describe(race: _Contest, k: int) -> str:
             continue
         sees = ""
         if told_errno == errno.EEXIST:
-            content = Content(int(look_value) & 0xFF).name.lower() if race.publish != "mkdir" else "it"
+            content = Content(int(look_value) & 0xFF).name.lower() if race.publish not in _WITHOUT_CONTENT else "it"
             sees = f" (sees {content if look_errno == OK else name_of(int(look_errno))})"
         told[name_of(int(told_errno)) + sees] += 1
     words += [f"{count} {what}" for what, count in sorted(told.items())]
@@ -240,7 +245,7 @@ def over_existing(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> E
     temporary = f".t1-{key[:16]}"
     first = (Step("mkdir", path),) if publish == "mkdir" else (
         *written(f".t0-{key[:16]}", key, PAGE, version=1), Step("rename", f".t0-{key[:16]}", path))  # fmt: skip
-    content = written(temporary, key, PAGE, version=2, fd=1) if publish in ("link", "noreplace") else ()
+    content = written(temporary, key, PAGE, version=2, fd=1) if publish in COMPLETE_WHEN_SEEN else ()
     miss = (Step("stat", path),) if state == "missed" else ()
     know = (Step("stat", path),) if state == "known" else ()
     acting = Lane(cell.acting, (BARRIER, *first, BARRIER, BARRIER))
@@ -267,7 +272,7 @@ def stale_eexist(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Ex
     directory = publish == "mkdir"
     make = (Step("mkdir", path),) if directory else written(path, key, PAGE, version=1)
     remove = Step("rmdir" if directory else "unlink", path)
-    content = written(temporary, key, PAGE, version=2, fd=1) if publish in ("link", "noreplace") else ()
+    content = written(temporary, key, PAGE, version=2, fd=1) if publish in COMPLETE_WHEN_SEEN else ()
     acting = Lane(cell.acting, (*make, BARRIER, BARRIER, remove, BARRIER, BARRIER))
     creator = (*content, BARRIER, Step("stat", path), BARRIER, BARRIER,
                _contest_step(publish, path, temporary), BARRIER)  # fmt: skip

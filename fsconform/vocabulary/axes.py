@@ -67,7 +67,7 @@ PROPERTY_AXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "content.source-reuse": {"state": ("cold", "known")},
     "unlink.held-reader": {"observer": _HELD},
     "link.identity": {},
-    "link.count": {"state": ("cold", "known")},
+    "link.count": {},
     "append.atomic": {},
     "mmap.held-reader": {"publish": ("rename", "unlink")},
     "mmap.truncate": {},
