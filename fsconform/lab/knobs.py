@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from dataclasses import dataclass, field
 
 from fsconform.lab.calls import Call
@@ -33,9 +34,17 @@ class Knobs:
     site: str = ""
     """Letters of the mounts whose requests a mutant strikes; empty: all."""
     chance: random.Random = field(default_factory=random.Random, compare=False, repr=False)
+    salt: int = field(default_factory=lambda: random.getrandbits(64), compare=False, repr=False)
 
-    def strikes(self, call: Call) -> bool:
-        """Whether a mutant is to strike this call."""
+    def strikes(self, call: Call, *about: object) -> bool:
+        """Whether a mutant is to strike this call.
+
+        `about`: what is decided once and for all callers (a name that several contend for); nothing: anew each time.
+        """
         if self.site and chr(ord("a") + call.client.number) not in self.site:
             return False
-        return self.p >= 1 or self.chance.random() < self.p
+        if self.p >= 1:
+            return True
+        if about:
+            return zlib.crc32(repr((self.salt, about)).encode()) < self.p * (1 << 32)
+        return self.chance.random() < self.p

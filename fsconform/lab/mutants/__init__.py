@@ -4,7 +4,21 @@ To add one: write a function (lab, knobs) -> None in a module of its family here
 import the module below.
 """
 
-from fsconform.lab.mutants import capabilities, contents, hangs, losers, renames, staleness, winners
+from fsconform.lab.mutants import (
+    caches,
+    capabilities,
+    contents,
+    hangs,
+    incarnations,
+    lengths,
+    listings,
+    losers,
+    renames,
+    winners,
+)
 from fsconform.lab.mutants.registry import MUTANTS, Mutant
 
-__all__ = ["MUTANTS", "Mutant", "capabilities", "contents", "hangs", "losers", "renames", "staleness", "winners"]
+__all__ = [
+    "MUTANTS", "Mutant", "caches", "capabilities", "contents", "hangs", "incarnations", "lengths", "listings",
+    "losers", "renames", "winners",
+]  # fmt: skip

@@ -59,6 +59,24 @@ mutant(
     "no-fsync-dir", "fsync of a directory is refused with EINVAL", "fsync(2) EINVAL", ("capability.fsync-dir",)
 )(refusals.no_directory_sync)  # fmt: skip
 mutant(
+    "o-direct-refused-at-read",
+    "a file can be opened with O_DIRECT, and reads of it are refused with EINVAL",
+    "vllm-project/vllm pull requests 49734, 44016; LMCache issue 4364: EINVAL at open on some, at read on others",
+    ("capability.o-direct",),
+)(refusals.no_direct_reads)
+mutant(
+    "locks-enolck",
+    "flock and POSIX record locks are refused with ENOLCK",
+    "huggingface/datasets issue 2618; golang/go issue 49894: NFS homes without a lock service",
+    ("capability.flock", "capability.fcntl-lock"),
+)(refusals.no_lock_service)
+mutant(
+    "locks-enosys",
+    "flock and POSIX record locks are refused with ENOSYS",
+    "huggingface/huggingface_hub issue 2399: Lustre mounted without flock",
+    ("capability.flock", "capability.fcntl-lock"),
+)(refusals.no_lock_calls)
+mutant(
     "locks-for-all",
     "every lock is granted to everybody",
     "flock(2), fcntl(2): an exclusive lock excludes",

@@ -1,8 +1,7 @@
-"""Mutants of content: for a moment after a rename the file reads wrong."""
+"""Mutants of content: for a moment after a rename the file reads wrong; writes that store something else."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from fsconform.lab.mutants.registry import mutant
 _PAGE = 4096
 _BREAKS = ("content.complete", "atomic.content")
 _WINDOW_S = 0.1
+_LARGE = 1 << 15
 _INVERTED = bytes(255 - byte for byte in range(256))
 
 
@@ -29,7 +29,7 @@ class Publication:
 
 
 Spoil = Callable[[Publication], bytes]
-"""The wrong bytes, of the right length."""
+"""The wrong bytes."""
 
 
 def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
@@ -39,7 +39,6 @@ def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
     """
     rename, read, store = lab.operations.rename, lab.operations.read, lab.store
     wrong: dict[int, tuple[bytes, float]] = {}
-    lock = threading.Lock()
 
     def publish(call: Call, parent: int, name: bytes, new_parent: int, new_name: bytes, flags: int) -> None:
         number = store.directory(parent).get(name)
@@ -50,15 +49,12 @@ def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
             inode = store.inodes[number]
             old = store.inodes.get(store.directory(new_parent).get(new_name, -1))
             bad = spoil(Publication(new_name, bytes(inode.data), bytes(old.data) if old else b""))
-        wrong[number] = (bad, float("inf"))
+            wrong[number] = (bad, float("inf"))
         try:
             rename(call, parent, name, new_parent, new_name, flags)
         finally:
-            now = time.monotonic()
-            wrong[number] = (bad, now + knobs.window)
-            with lock:
-                for gone in [key for key, (_, until) in wrong.items() if until < now]:
-                    del wrong[gone]
+            with store.lock:
+                wrong[number] = (bad, time.monotonic() + knobs.window)
 
     def read_wrong(call: Call, handle: Handle, offset: int, size: int, flags: int) -> bytes:
         bad, until = wrong.get(handle.inode.number, (b"", 0.0))
@@ -66,6 +62,12 @@ def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
             return bad[offset : offset + size]
         return read(call, handle, offset, size, flags)
 
+    def forget_expired(now: float) -> None:
+        with store.lock:
+            for gone in [key for key, (_, until) in wrong.items() if until < now]:
+                del wrong[gone]
+
+    lab.periodic.append(forget_expired)
     lab.operations.rename, lab.operations.read = publish, read_wrong
 
 
@@ -75,10 +77,24 @@ def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
     "ext4 delayed allocation, zeros after rename without fsync (Linux Documentation/filesystems/ext4, auto_da_alloc)",
     _BREAKS,
     window=_WINDOW_S,
+    racy=True,
 )
 def zero_after_publish(lab: Lab, knobs: Knobs) -> None:
     """All pages."""
     _spoil_publications(lab, knobs, lambda publication: bytes(len(publication.data)))
+
+
+@mutant(
+    "short-after-publish",
+    "for 100 ms after a rename only the first half of the file can be read",
+    "bazelbuild/bazel issue 17428: partial blobs under a content hash name",
+    _BREAKS,
+    window=_WINDOW_S,
+    racy=True,
+)
+def short_after_publish(lab: Lab, knobs: Knobs) -> None:
+    """Its length is told right."""
+    _spoil_publications(lab, knobs, lambda publication: publication.data[: len(publication.data) // 2])
 
 
 @mutant(
@@ -87,6 +103,7 @@ def zero_after_publish(lab: Lab, knobs: Knobs) -> None:
     "POSIX rename(): the name refers to the old or to the new file",
     _BREAKS,
     window=_WINDOW_S,
+    racy=True,
 )
 def torn_after_publish(lab: Lab, knobs: Knobs) -> None:
     """Where nothing of that length was replaced, the second half has every bit inverted."""
@@ -100,12 +117,49 @@ def torn_after_publish(lab: Lab, knobs: Knobs) -> None:
     _spoil_publications(lab, knobs, tear)
 
 
+def _second_page(data: bytes, page: bytes) -> bytes:
+    """A file of several pages with another second page."""
+    return data[:_PAGE] + page + data[2 * _PAGE :] if len(data) >= 2 * _PAGE else data
+
+
+@mutant(
+    "zero-page",
+    "for 100 ms after a rename one page of the file reads as zeros",
+    "vllm-project/vllm issue 54363: right length, wrong bytes; git-for-windows/git pull request 3492",
+    _BREAKS,
+    window=_WINDOW_S,
+    racy=True,
+)
+def zero_page(lab: Lab, knobs: Knobs) -> None:
+    """The second one."""
+    _spoil_publications(lab, knobs, lambda publication: _second_page(publication.data, bytes(_PAGE)))
+
+
+@mutant(
+    "stale-page",
+    "for 100 ms after a rename over a file one page is still the replaced version's",
+    "bersler/OpenLogReplicator issue 218; Alluxio/alluxio issue 16793: a page of the version before",
+    ("atomic.content",),
+    window=_WINDOW_S,
+    racy=True,
+)
+def stale_page(lab: Lab, knobs: Knobs) -> None:
+    """Where a version of the same length was replaced."""
+
+    def keep(publication: Publication) -> bytes:
+        same = len(publication.replaced) == len(publication.data)
+        return _second_page(publication.data, publication.replaced[_PAGE : 2 * _PAGE]) if same else publication.data
+
+    _spoil_publications(lab, knobs, keep)
+
+
 @mutant(
     "foreign-page",
     "for 100 ms after a rename the first page of the file is a page of another file",
     "a page of another block under the right name and length is what a mixed-up chunk or extent gives",
     _BREAKS,
     window=_WINDOW_S,
+    racy=True,
 )
 def foreign_page(lab: Lab, knobs: Knobs) -> None:
     """The page comes from what was published last under another name; where there is none, from the file's own end."""
@@ -123,3 +177,22 @@ def foreign_page(lab: Lab, knobs: Knobs) -> None:
         return page + data[_PAGE:] if len(data) >= _PAGE == len(page) else data
 
     _spoil_publications(lab, knobs, mix)
+
+
+@mutant(
+    "write-loses-tail",
+    "a write of 32 KiB or more says that it stored everything, and its last page is not there",
+    "e2b-dev/infra pull request 2144: short pieces taken for whole ones; POSIX write() returns the bytes written",
+    _BREAKS,
+    racy=True,
+)
+def write_loses_tail(lab: Lab, knobs: Knobs) -> None:
+    """Short writes are left alone."""
+    write = lab.operations.write
+
+    def store_less(call: Call, handle: Handle, offset: int, data: memoryview, flags: int) -> int:
+        if len(data) < _LARGE or not knobs.strikes(call):
+            return write(call, handle, offset, data, flags)
+        return write(call, handle, offset, data[:-_PAGE], flags) + _PAGE
+
+    lab.operations.write = store_less

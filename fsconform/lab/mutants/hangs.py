@@ -22,6 +22,7 @@ _BY_NUMBER = {"open": "open", "stat": "get_attributes"}
     "mount.nfs(8) hard mounts; 3FS src/client/meta/MetaClient.h: retries for a minute",
     (),
     window=45.0,
+    shown_by="the tests of faults: the run ends in time and says what hung",
 )
 def hang(lab: Lab, knobs: Knobs) -> None:
     """The caller waits in the kernel and cannot be killed until the answer comes or the lab ends."""

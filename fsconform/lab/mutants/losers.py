@@ -1,41 +1,143 @@
-"""Mutants of what the losers of an exclusive creation are told, and of what they then see."""
+"""Mutants of what contenders for a name are told, and of what they then see."""
 
 from __future__ import annotations
 
 import errno
-import os
-import time
+import threading
+from contextlib import suppress
 from typing import Any
 
 from fsconform.lab.calls import Call, RefusalError
 from fsconform.lab.inodes import Handle, Inode
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
-from fsconform.lab.mutants.contests import LINK, RENAME, Attempt, Contests, Key, referee_exclusives
+from fsconform.lab.mutants.contests import (
+    ALL_KINDS,
+    LINK,
+    PLAIN,
+    RENAME,
+    Attempt,
+    Contest,
+    Contests,
+    Losers,
+    let_first_win,
+    set_referee,
+)
+from fsconform.lab.mutants.memory import Key, Memory, give_back
 from fsconform.lab.mutants.registry import mutant
+
+
+def _told(number: int) -> Losers:
+    """Losers are told this errno."""
+
+    def losers(call: Call, key: Key, contest: Contest, attempt: Attempt) -> Any:
+        if contest.won:
+            raise RefusalError(number)
+        return attempt.perform()
+
+    return losers
 
 
 @mutant(
     "loser-told-eio",
     "losers of an exclusive create that meets another one are told EIO",
-    "3FS src/common/utils/StatusCode.cc: exhausted transaction conflicts become EIO",
+    "3FS src/common/utils/StatusCode.cc: exhausted transaction conflicts become EIO; seaweedfs issue 11079",
     ("exclusive.loser-errno",),
+    racy=True,
 )
 def loser_told_eio(lab: Lab, knobs: Knobs) -> None:
     """Every kind of exclusive creation."""
+    let_first_win(lab, knobs, _told(errno.EIO))
+
+
+@mutant(
+    "loser-told-eperm",
+    "losers of an exclusive create that meets another one are told EPERM",
+    "sshfs over SFTP servers: SSH_FX_FAILURE becomes EPERM (borgbackup/borg issue 3315)",
+    ("exclusive.loser-errno",),
+    racy=True,
+)
+def loser_told_eperm(lab: Lab, knobs: Knobs) -> None:
+    """Every kind of exclusive creation."""
+    let_first_win(lab, knobs, _told(errno.EPERM))
+
+
+def _tell_winner(lab: Lab, knobs: Knobs, number: int, kinds: tuple[str, ...]) -> None:
+    """The contender whose attempt takes effect is told this errno.
+
+    Only where several contend, so that publishing alone goes on working.
+    """
     contests = Contests(knobs.window)
 
     def referee(call: Call, key: Key, attempt: Attempt) -> Any:
-        if not knobs.strikes(call):
-            return attempt()
+        if not knobs.strikes(call, key):
+            return attempt.perform()
         contest, first = contests.enter(call, key)
-        if first:
-            return contests.decide(contest, attempt)
-        if contest.won:
-            raise RefusalError(errno.EIO)
-        return attempt()
+        if not first:
+            return attempt.perform()
+        made = contests.decide(contest, attempt)
+        if contest.contenders == 1:
+            return made
+        give_back(lab.store, made)
+        raise RefusalError(number)
 
-    referee_exclusives(lab, referee)
+    set_referee(lab, referee, kinds)
+
+
+@mutant(
+    "success-told-eexist",
+    "of contenders by link or RENAME_NOREPLACE one takes effect and is told EEXIST, too",
+    "RFC 1813 section 4.5; link(2) BUGS: a retransmitted request that had succeeded answers EEXIST",
+    ("exclusive.success-told",),
+    racy=True,
+)
+def success_told_eexist(lab: Lab, knobs: Knobs) -> None:
+    """Their contents tell whose file it is."""
+    _tell_winner(lab, knobs, errno.EEXIST, (LINK, RENAME))
+
+
+@mutant(
+    "eio-though-done",
+    "of contenders for a name the one whose create takes effect is told EIO",
+    "3FS src/client/meta/MetaClient.cc: a retry that runs out after the first try had taken effect",
+    ("exclusive.loser-errno",),
+    racy=True,
+)
+def eio_though_done(lab: Lab, knobs: Knobs) -> None:
+    """Every kind of exclusive creation."""
+    _tell_winner(lab, knobs, errno.EIO, ALL_KINDS)
+
+
+@mutant(
+    "eio-done-later",
+    "contenders for a name are all told EIO, and `ttl` later the first one's create takes effect after all",
+    "RFC 1813 section 4.5: a soft mount gives up (EIO) while the server still has the request",
+    ("exclusive.loser-errno",),
+    racy=True,
+)
+def eio_done_later(lab: Lab, knobs: Knobs) -> None:
+    """Only where several contend."""
+    contests = Contests(knobs.window)
+
+    def referee(call: Call, key: Key, attempt: Attempt) -> Any:
+        if not knobs.strikes(call, key):
+            return attempt.perform()
+        contest, first = contests.enter(call, key)
+        if contest.contenders == 1:
+            return contests.decide(contest, attempt)
+        if first:
+            contest.decided.set()
+            later = threading.Timer(knobs.ttl, _perform_unseen, (lab, attempt))
+            later.daemon = True
+            later.start()
+        raise RefusalError(errno.EIO)
+
+    set_referee(lab, referee)
+
+
+def _perform_unseen(lab: Lab, attempt: Attempt) -> None:
+    with suppress(RefusalError):
+        give_back(lab.store, attempt.perform())
 
 
 @mutant(
@@ -66,37 +168,10 @@ def eexist_after_unlink(lab: Lab, knobs: Knobs) -> None:
     def referee(call: Call, key: Key, attempt: Attempt) -> Any:
         if key in removed:
             raise RefusalError(errno.EEXIST)
-        return attempt()
+        return attempt.perform()
 
     lab.operations.unlink, lab.operations.remove_directory = note_unlink, note_rmdir
-    referee_exclusives(lab, referee)
-
-
-@mutant(
-    "success-told-eexist",
-    "of contenders by link or RENAME_NOREPLACE one takes effect and is told EEXIST, too",
-    "RFC 1813 section 4.5; link(2) BUGS: a retransmitted request that had succeeded answers EEXIST",
-    ("exclusive.success-told",),
-)
-def success_told_eexist(lab: Lab, knobs: Knobs) -> None:
-    """Only where several contend, so that publishing alone goes on working."""
-    contests, store = Contests(knobs.window), lab.store
-
-    def referee(call: Call, key: Key, attempt: Attempt) -> Any:
-        if not knobs.strikes(call):
-            return attempt()
-        contest, first = contests.enter(call, key)
-        if not first:
-            return attempt()
-        result = contests.decide(contest, attempt)
-        if contest.contenders == 1:
-            return result
-        if isinstance(result, Inode):
-            with store.lock:
-                store.forget(result.number, 1)
-        raise RefusalError(errno.EEXIST)
-
-    referee_exclusives(lab, referee, (LINK, RENAME))
+    set_referee(lab, referee)
 
 
 @mutant(
@@ -105,31 +180,26 @@ def success_told_eexist(lab: Lab, knobs: Knobs) -> None:
     "deepseek-ai/DeepEP issue 683; ydb-platform/nbs issue 579: EEXIST, then ENOENT from open",
     ("exclusive.loser-sees",),
     ttl=0.05,
+    racy=True,
 )
 def loser_cannot_open(lab: Lab, knobs: Knobs) -> None:
     """Only mounts whose contender lost, and only for `ttl`."""
-    contests, lookup, store = Contests(knobs.window), lab.operations.lookup, lab.store
-    blind: dict[tuple[int, Key], float] = {}
+    lookup = lab.operations.lookup
+    blind: Memory[tuple[int, Key], bool] = Memory(lab)
 
-    def referee(call: Call, key: Key, attempt: Attempt) -> Any:
-        if not knobs.strikes(call):
-            return attempt()
-        contest, first = contests.enter(call, key)
-        if first:
-            return contests.decide(contest, attempt)
+    def losers(call: Call, key: Key, contest: Contest, attempt: Attempt) -> Any:
         if contest.won:
-            blind[call.client.number, key] = time.monotonic() + knobs.ttl
-        return attempt()
+            blind.keep((call.client.number, key), True, knobs.ttl)
+        return attempt.perform()
 
     def overlook(call: Call, parent: int, name: bytes) -> Inode:
         inode = lookup(call, parent, name)
-        if blind.get((call.client.number, (parent, name)), 0.0) < time.monotonic():
+        if not blind.get((call.client.number, (parent, name))):
             return inode
-        with store.lock:
-            store.forget(inode.number, 1)
+        give_back(lab.store, inode)
         raise RefusalError(errno.ENOENT)
 
-    referee_exclusives(lab, referee)
+    let_first_win(lab, knobs, losers)
     lab.operations.lookup = overlook
 
 
@@ -139,29 +209,25 @@ def loser_cannot_open(lab: Lab, knobs: Knobs) -> None:
     "POSIX link(): the name appears with the whole file",
     ("exclusive.loser-sees",),
     ttl=0.05,
+    racy=True,
 )
 def loser_reads_half(lab: Lab, knobs: Knobs) -> None:
     """Only mounts whose contender lost, and only for `ttl`."""
-    contests, read, store = Contests(knobs.window), lab.operations.read, lab.store
-    short: dict[tuple[int, int], float] = {}
+    read, store = lab.operations.read, lab.store
+    short: Memory[tuple[int, int], bool] = Memory(lab)
 
-    def referee(call: Call, key: Key, attempt: Attempt) -> Any:
-        if not knobs.strikes(call):
-            return attempt()
-        contest, first = contests.enter(call, key)
-        if first:
-            return contests.decide(contest, attempt)
+    def losers(call: Call, key: Key, contest: Contest, attempt: Attempt) -> Any:
         number = store.directory(key[0]).get(key[1])
         if contest.won and number is not None:
-            short[call.client.number, number] = time.monotonic() + knobs.ttl
-        return attempt()
+            short.keep((call.client.number, number), True, knobs.ttl)
+        return attempt.perform()
 
     def read_half(call: Call, handle: Handle, offset: int, size: int, flags: int) -> bytes:
-        if short.get((call.client.number, handle.inode.number), 0.0) > time.monotonic():
+        if short.get((call.client.number, handle.inode.number)):
             size = max(0, min(size, len(handle.inode.data) // 2 - offset))
         return read(call, handle, offset, size, flags)
 
-    referee_exclusives(lab, referee, (LINK, RENAME))
+    let_first_win(lab, knobs, losers, (LINK, RENAME))
     lab.operations.read = read_half
 
 
@@ -170,18 +236,8 @@ def loser_reads_half(lab: Lab, knobs: Knobs) -> None:
     "of several plain O_CREAT opens of one free name all but the first are told EEXIST",
     "leil-io/leilfs issue 921: the protocol does not carry O_EXCL",
     ("exclusive.plain-create",),
+    racy=True,
 )
 def plain_create_eexist(lab: Lab, knobs: Knobs) -> None:
     """Opens without O_EXCL that race inside the server."""
-    contests, create = Contests(knobs.window), lab.operations.create
-
-    def contend(call: Call, parent: int, name: bytes, flags: int, mode: int) -> tuple[Inode, Handle]:
-        if flags & os.O_EXCL or not knobs.strikes(call):
-            return create(call, parent, name, flags, mode)
-        contest, first = contests.enter(call, (parent, name))
-        if first:
-            made: tuple[Inode, Handle] = contests.decide(contest, lambda: create(call, parent, name, flags, mode))
-            return made
-        return create(call, parent, name, flags | os.O_EXCL, mode)
-
-    lab.operations.create = contend
+    let_first_win(lab, knobs, _told(errno.EEXIST), (PLAIN,))

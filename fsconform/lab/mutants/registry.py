@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fsconform.lab.traits import Trait
 from fsconform.vocabulary.properties import PROPERTIES
 
+STRICT = ("strict", "posix-local")
+
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
@@ -24,8 +26,19 @@ class Mutant:
     """Further properties that break with it by necessity, with why."""
     window: float = 0.005
     """Default of the knob `window`, seconds."""
-    ttl: float = 1.0
+    ttl: float = 0.4
     """Default of the knob `ttl`, seconds."""
+    racy: bool = False
+    """Whether it shows only where calls meet or by chance: such a one must be caught at p = 0.05, too."""
+    against: tuple[str, str] = STRICT
+    """The lab that it is installed in, and the profile that it is held against."""
+    shown_by: str = ""
+    """What shows a mutant that breaks no property of the catalogue."""
+
+    @property
+    def lab(self) -> str:
+        """The lab with this mutant, as `lab=` takes it."""
+        return f"{self.against[0]},mutant={self.name}"
 
 
 MUTANTS: dict[str, Mutant] = {}
@@ -38,15 +51,26 @@ def mutant(
     breaks: tuple[str, ...],
     also: Mapping[str, str] | None = None,
     window: float = 0.005,
-    ttl: float = 1.0,
+    ttl: float = 0.4,
+    racy: bool = False,
+    against: tuple[str, str] = STRICT,
+    shown_by: str = "",
 ) -> Callable[[Trait], Trait]:
-    """Enter a trait into the catalogue. Raises ValueError for a name twice or an unknown property."""
+    """Enter a trait into the catalogue.
+
+    Raises ValueError for a name twice, an unknown property, or one that neither breaks a property nor says what
+    shows it.
+    """
 
     def register(install: Trait) -> Trait:
         wrong = {*breaks, *(also or {})} - set(PROPERTIES)
         if wrong or name in MUTANTS:
             raise ValueError(f"mutant {name!r}: {f'unknown properties {sorted(wrong)}' if wrong else 'twice'}")
-        MUTANTS[name] = Mutant(name, summary, report, frozenset(breaks), install, also or {}, window, ttl)
+        if bool(breaks) == bool(shown_by):
+            raise ValueError(f"mutant {name!r}: needs properties that it breaks, or what else shows it")
+        MUTANTS[name] = Mutant(
+            name, summary, report, frozenset(breaks), install, also or {}, window, ttl, racy, against, shown_by
+        )
         return install
 
     return register

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 from typing import Any
 
 from fsconform.lab.calls import Call, RefusalError
@@ -12,7 +11,18 @@ from fsconform.lab.inodes import Handle, Inode
 from fsconform.lab.intents import opens_exclusively
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
-from fsconform.lab.mutants.contests import CREATE, Attempt, Contests, Key, referee_exclusives
+from fsconform.lab.mutants.contests import (
+    CREATE,
+    LINK,
+    MKDIR,
+    RENAME,
+    Attempt,
+    Contest,
+    Contests,
+    let_first_win,
+    set_referee,
+)
+from fsconform.lab.mutants.memory import Key, Memory, give_back
 from fsconform.lab.mutants.registry import mutant
 from fsconform.lab.operations.renames import NOREPLACE
 
@@ -20,26 +30,20 @@ _CURSE_S = 0.2
 """How long a name that nobody won is refused."""
 
 
+def _share(call: Call, key: Key, contest: Contest, attempt: Attempt) -> Any:
+    return attempt.share() if contest.won else attempt.perform()
+
+
 @mutant(
     "two-winners-excl",
     "contenders for one O_EXCL create on different mounts all win, and share the file",
-    "NFSv3 clients whose create verifiers collide (RFC 1813 section 3.3.8); seaweedfs issue 11079",
+    "NFSv3 clients whose create verifiers collide (RFC 1813 section 3.3.8); oss-tsukuba/gfarm issue 739",
     ("exclusive.winner",),
+    racy=True,
 )
 def two_winners_excl(lab: Lab, knobs: Knobs) -> None:
     """The losers' creates are taken for plain ones."""
-    contests, create = Contests(knobs.window), lab.operations.create
-
-    def contend(call: Call, parent: int, name: bytes, flags: int, mode: int) -> tuple[Inode, Handle]:
-        if not flags & os.O_EXCL or not knobs.strikes(call):
-            return create(call, parent, name, flags, mode)
-        contest, first = contests.enter(call, (parent, name))
-        if first:
-            made: tuple[Inode, Handle] = contests.decide(contest, lambda: create(call, parent, name, flags, mode))
-            return made
-        return create(call, parent, name, flags & ~os.O_EXCL if contest.won else flags, mode)
-
-    lab.operations.create = contend
+    let_first_win(lab, knobs, _share, (CREATE,))
 
 
 @mutant(
@@ -47,21 +51,58 @@ def two_winners_excl(lab: Lab, knobs: Knobs) -> None:
     "contenders for one mkdir on different mounts all win",
     "seaweedfs issues 11079, 11108, 11109: concurrent mkdir through two filers both succeed",
     ("exclusive.winner",),
+    racy=True,
 )
 def two_winners_mkdir(lab: Lab, knobs: Knobs) -> None:
     """The losers are given the winner's directory."""
-    contests, mkdir, lookup = Contests(knobs.window), lab.operations.make_directory, lab.operations.lookup
+    let_first_win(lab, knobs, _share, (MKDIR,))
 
-    def contend(call: Call, parent: int, name: bytes, mode: int) -> Inode:
-        if not knobs.strikes(call):
-            return mkdir(call, parent, name, mode)
-        contest, first = contests.enter(call, (parent, name))
-        if first:
-            made: Inode = contests.decide(contest, lambda: mkdir(call, parent, name, mode))
-            return made
-        return lookup(call, parent, name) if contest.won else mkdir(call, parent, name, mode)
 
-    lab.operations.make_directory = contend
+@mutant(
+    "two-winners-link",
+    "contenders for one name by link on different mounts all win",
+    "ccache issue 124: a counter guarded by a lock file loses updates on two machines; POSIX link() EEXIST",
+    ("exclusive.winner",),
+    racy=True,
+)
+def two_winners_link(lab: Lab, knobs: Knobs) -> None:
+    """The name stays the first one's file."""
+    let_first_win(lab, knobs, _share, (LINK,))
+
+
+@mutant(
+    "noreplace-ignored",
+    "RENAME_NOREPLACE is executed as a plain rename: of contenders all win, the last one's file stays",
+    "SaunaFS and LizardFS src/mount/fuse/sfs_fuse.cc ignore the flags of rename",
+    ("exclusive.winner",),
+    racy=True,
+)
+def noreplace_ignored(lab: Lab, knobs: Knobs) -> None:
+    """A target that the client's kernel can see is refused by the kernel itself, so only contests show it."""
+    let_first_win(lab, knobs, lambda call, key, contest, attempt: attempt.share(), (RENAME,))
+
+
+@mutant(
+    "noreplace-check-then-rename",
+    "RENAME_NOREPLACE looks whether the target is free and then renames, in two steps",
+    "oven-sh/bun pull request 33979: emulations of NOREPLACE where the filesystem refuses the flag",
+    ("exclusive.winner",),
+    racy=True,
+)
+def noreplace_check_then_rename(lab: Lab, knobs: Knobs) -> None:
+    """`window` lies between the two steps."""
+    rename, store = lab.operations.rename, lab.store
+
+    def check_then_rename(call: Call, parent: int, name: bytes, new_parent: int, new_name: bytes, flags: int) -> None:
+        if flags & NOREPLACE and knobs.strikes(call, (new_parent, new_name)):
+            with store.lock:
+                if new_name in store.directory(new_parent):
+                    raise RefusalError(errno.EEXIST)
+            call.client.pause(knobs.window)
+            flags &= ~NOREPLACE
+        rename(call, parent, name, new_parent, new_name, flags)
+
+    lab.operations.rename = check_then_rename
 
 
 @mutant(
@@ -70,25 +111,26 @@ def two_winners_mkdir(lab: Lab, knobs: Knobs) -> None:
     "POSIX open() O_EXCL: of several creators one succeeds",
     ("exclusive.winner",),
     also={"exclusive.loser-sees": "what the losers were told exists is not there"},
+    racy=True,
 )
 def no_winner_excl(lab: Lab, knobs: Knobs) -> None:
     """A contested create is not performed, and the name is refused for a moment more."""
     contests = Contests(knobs.window)
-    cursed: dict[Key, float] = {}
+    cursed: Memory[Key, bool] = Memory(lab)
 
     def referee(call: Call, key: Key, attempt: Attempt) -> Any:
-        if cursed.get(key, 0.0) > time.monotonic():
+        if cursed.get(key):
             raise RefusalError(errno.EEXIST)
-        if not knobs.strikes(call):
-            return attempt()
+        if not knobs.strikes(call, key):
+            return attempt.perform()
         contest, first = contests.enter(call, key)
         if contest.contenders > 1:
-            cursed[key] = time.monotonic() + _CURSE_S
+            cursed.keep(key, True, _CURSE_S)
             contest.decided.set()
             raise RefusalError(errno.EEXIST)
-        return contests.decide(contest, attempt) if first else attempt()
+        return contests.decide(contest, attempt) if first else attempt.perform()
 
-    referee_exclusives(lab, referee, (CREATE,))
+    set_referee(lab, referee, (CREATE,))
 
 
 @mutant(
@@ -102,15 +144,14 @@ def win_over_existing(lab: Lab, knobs: Knobs) -> None:
     """`window` is how long a name that was itself made by O_EXCL is spared, so that contests keep one winner."""
     lookup, create, store = lab.operations.lookup, lab.operations.create, lab.store
     lied: set[tuple[int, Key]] = set()
-    spared: dict[Key, float] = {}
+    spared: Memory[Key, bool] = Memory(lab)
 
     def hide(call: Call, parent: int, name: bytes) -> Inode:
         inode = lookup(call, parent, name)
-        contested = spared.get((parent, name), 0.0) > time.monotonic()
+        contested = spared.get((parent, name))
         if contested or inode.is_directory or not opens_exclusively(call.pid) or not knobs.strikes(call):
             return inode
-        with store.lock:
-            store.forget(inode.number, 1)
+        give_back(store, inode)
         lied.add((call.pid, (parent, name)))
         raise RefusalError(errno.ENOENT)
 
@@ -122,40 +163,8 @@ def win_over_existing(lab: Lab, knobs: Knobs) -> None:
         if flags & os.O_EXCL:
             with store.lock:
                 made = create(call, parent, name, flags, mode)
-                spared[key] = time.monotonic() + knobs.window
+                spared.keep(key, True, knobs.window)
                 return made
         return create(call, parent, name, flags, mode)
 
-    def forget_expired(now: float) -> None:
-        with store.lock:
-            for key in [key for key, until in spared.items() if until < now]:
-                del spared[key]
-
-    lab.periodic.append(forget_expired)
     lab.operations.lookup, lab.operations.create = hide, win
-
-
-@mutant(
-    "noreplace-ignored",
-    "RENAME_NOREPLACE is executed as a plain rename: of contenders all win, the last one's file stays",
-    "SaunaFS and LizardFS src/mount/fuse/sfs_fuse.cc ignore the flags of rename",
-    ("exclusive.winner",),
-)
-def noreplace_ignored(lab: Lab, knobs: Knobs) -> None:
-    """A target that the client's kernel can see is refused by the kernel itself, so only contests show it."""
-    contests, rename = Contests(knobs.window), lab.operations.rename
-
-    def replace(call: Call, parent: int, name: bytes, new_parent: int, new_name: bytes, flags: int) -> None:
-        def attempt() -> None:
-            rename(call, parent, name, new_parent, new_name, flags & ~NOREPLACE)
-
-        if not flags & NOREPLACE or not knobs.strikes(call):
-            rename(call, parent, name, new_parent, new_name, flags)
-            return
-        contest, first = contests.enter(call, (new_parent, new_name))
-        if first:
-            contests.decide(contest, attempt)
-        else:
-            attempt()
-
-    lab.operations.rename = replace

@@ -101,6 +101,18 @@ def no_direct_io(lab: Lab, knobs: Knobs) -> None:
     lab.operations.open, lab.operations.create = refuse_open, refuse_create
 
 
+def no_direct_reads(lab: Lab, knobs: Knobs) -> None:
+    """EINVAL to reads of a descriptor opened with O_DIRECT."""
+    read = lab.operations.read
+
+    def refuse(call: Call, handle: Handle, offset: int, size: int, flags: int) -> bytes:
+        if handle.flags & os.O_DIRECT:
+            raise RefusalError(errno.EINVAL)
+        return read(call, handle, offset, size, flags)
+
+    lab.operations.read = refuse
+
+
 def no_shared_mapping(lab: Lab, knobs: Knobs) -> None:
     """ENODEV to a shared mmap(2) (Documentation/filesystems/fuse/fuse-io.rst, direct-io mode)."""
     lab.session.data_path = DataPath.UNMAPPABLE
@@ -109,6 +121,16 @@ def no_shared_mapping(lab: Lab, knobs: Knobs) -> None:
 def local_locks(lab: Lab, knobs: Knobs) -> None:
     """Both kinds of lock are known to their own client only."""
     lab.session.flocks = lab.session.record_locks = False
+
+
+def no_lock_service(lab: Lab, knobs: Knobs) -> None:
+    """ENOLCK to every wish."""
+    lab.operations.set_lock = lambda call, number, wish, wait: _refusal(errno.ENOLCK)
+
+
+def no_lock_calls(lab: Lab, knobs: Knobs) -> None:
+    """ENOSYS to every wish."""
+    lab.operations.set_lock = lambda call, number, wish, wait: _refusal(errno.ENOSYS)
 
 
 def locks_for_all(lab: Lab, knobs: Knobs) -> None:
