@@ -59,13 +59,13 @@ def main() -> int:
     """Print all figures; 1 where the target is missed."""
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     root = tempfile.mkdtemp(prefix="fsconform-bench-", dir=base)
-    options = WorkloadOptions(TIER, (root,), readers=("clean",), tasks="split")
+    options = WorkloadOptions(TIER, (root,), readers=("clean",), tasks=("split",))
     best, bare = float("inf"), float("inf")
     try:
         for _ in range(ATTEMPTS):
             plain = Path(root, "plain")
             plain.mkdir()
-            bare = min(bare, plain_loop(str(plain), options.blocks, options.size))
+            bare = min(bare, plain_loop(str(plain), options.blocks, options.sizes[0]))
             shutil.rmtree(plain)
             best = min(best, replay(root, options))
             if best <= TARGET_S:
@@ -73,7 +73,7 @@ def main() -> int:
     finally:
         shutil.rmtree(root, ignore_errors=True)
     missed = best > TARGET_S and best > RATIO * bare
-    bytes_moved = 2 * options.blocks * options.size
+    bytes_moved = 2 * options.blocks * options.sizes[0]
     print(f"replay: {best:.2f} s for {bytes_moved:,} bytes (target {TARGET_S:g} s), plain loop {bare:.2f} s: "
           f"{'MISSED' if missed else 'met' if best <= TARGET_S else 'machine too slow to say'}")  # fmt: skip
     return int(missed)

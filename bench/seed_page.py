@@ -133,12 +133,12 @@ def places(directory: str) -> list[Place]:
 
 def measure(place: Place) -> Told:
     """All replays of one place. Raises CannotTestError where it cannot be had here."""
-    story = conduct_workload(WorkloadOptions(TIER, (place.site,), readers=READERS, size=place.size), Silent())
+    story = conduct_workload(WorkloadOptions(TIER, (place.site,), readers=READERS, sizes=(place.size,)), Silent())
     races = {}
     for engine in ("c", "py"):
         for suffixes, variant in (("unique", "v1"), ("equal", "v2")):
             options = WorkloadOptions(
-                TIER, (place.site,), (variant,), ("clean",), engine, size=place.size, tasks="block"
+                TIER, (place.site,), (variant,), ("clean",), engine, sizes=(place.size,), tasks=("block",)
             )
             races[engine, suffixes] = conduct_workload(options, Silent())
     return Told(place, story, races)

@@ -8,7 +8,13 @@ from fsconform.judging.expectations import expectations
 from fsconform.judging.faults.evidence import PromiseOf, Scene
 from fsconform.judging.faults.loads import attribute_loads
 from fsconform.judging.faults.lookups import attribute_misses
-from fsconform.judging.faults.observing import NOTES, attribute_gauge, attribute_hang, attribute_names
+from fsconform.judging.faults.observing import (
+    NOTES,
+    attribute_gauge,
+    attribute_hang,
+    attribute_names,
+    attribute_refusal,
+)
 from fsconform.judging.faults.stores import attribute_stores
 from fsconform.judging.faults.variants import attribute_variant
 from fsconform.vocabulary.workloads import Attribution, Box, Episode, EpisodeResult, Expectation
@@ -35,6 +41,7 @@ def _findings(scene: Scene) -> Iterator[Attribution]:
         yield from attribute_names(scene, first, second)
         yield from attribute_misses(scene, second)
         yield from attribute_gauge(scene, second)
+    yield from attribute_refusal(scene)
     yield from attribute_variant(scene)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fsconform.vocabulary.errnos import name_of
 from fsconform.vocabulary.workloads import Episode, Expectation, InstanceReport, JobRecord, Phase
 
 QUERIES, HITS = "chunk_queries:1:fs", "chunk_hits:1:fs"
@@ -17,7 +18,15 @@ LISTED = ("base", "v1")
 
 def expectations(episode: Episode) -> tuple[Expectation, ...]:
     """All expectations of an episode, met or not. What a variant provokes on purpose is not among them."""
+    if "refused" in episode.facts:
+        return tuple(_of_refusal(episode))
     return tuple(_of_story(episode)) if episode.setup.variant in LISTED else tuple(_of_variant(episode))
+
+
+def _of_refusal(episode: Episode) -> Iterator[Expectation]:
+    """Of an episode that could not go on: nothing else is expected of it."""
+    scene, number = episode.facts["refused"]
+    yield Expectation(f"{scene} was possible", "yes", name_of(number), False)
 
 
 def _of_story(episode: Episode) -> Iterator[Expectation]:

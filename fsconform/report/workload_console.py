@@ -16,6 +16,7 @@ from fsconform.report.escaping import visible
 from fsconform.report.verdict_text import TOPOLOGY_WORDS
 from fsconform.report.witnesses import Moment
 from fsconform.report.workload_text import (
+    columns_of,
     counter_rows,
     errno_rows,
     fact_rows,
@@ -97,7 +98,7 @@ def _facts(record: WorkloadRecord) -> list[tuple[str, str]]:
 
 def _episode(result: EpisodeResult) -> Iterator[RenderableType]:
     setup = result.episode.setup
-    yield from title(f"{setup.variant}, {setup.reader}")
+    yield from title(setup.label.replace("/", ", "))
     if result.skipped:
         yield facts_grid([("not played", visible(result.skipped))])
         return
@@ -114,9 +115,8 @@ def _episode(result: EpisodeResult) -> Iterator[RenderableType]:
         yield facts_grid([(key, text) for key, text in (("why", finding.why), ("cure", finding.cure)) if text])
         if finding.timeline:
             yield Padding(_timeline(finding.timeline), (0, 0, 0, KEY_WIDTH + 4))
-    if result.notes:
-        yield Text()
-        yield Padding(_counters(result), (0, 0, 0, 2))
+    yield Text()
+    yield Padding(_counters(result), (0, 0, 0, 2))
 
 
 def _timeline(moments: tuple[Moment, ...]) -> Table:
@@ -132,12 +132,13 @@ def _timeline(moments: tuple[Moment, ...]) -> Table:
 
 def _counters(result: EpisodeResult) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0), pad_edge=False)
-    for column in ("counter", "A", "B (its first request)"):
-        table.add_column(Text(column), overflow="fold")
-    for row in counter_rows(result):
-        table.add_row(*(Text(word.removeprefix("vllm:kv_offload_tiering_")) for word in row))
-    for instance, step, word, count in errno_rows(result):
-        table.add_row(Text(f"{word} at {step}"), *(Text(count if instance == letter else "") for letter in "AB"))
+    table.add_column(Text("counter"), no_wrap=True)
+    for column in columns_of(result):
+        table.add_column(Text(column), overflow="fold", justify="right")
+    for name, *values in counter_rows(result):
+        table.add_row(Text(name.removeprefix("vllm:kv_offload_tiering_")), *map(Text, values))
+    for row in errno_rows(result):
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from fsconform.report.applications import application_rows
 from fsconform.report.machine import application_object, plain
 from fsconform.report.workload_text import (
+    columns_of,
     counter_rows,
     errno_rows,
     fact_rows,
@@ -70,7 +71,8 @@ def _replay(result: EpisodeResult) -> dict[str, Any]:
     return {
         "variant": setup.variant, "reader": setup.reader, "skipped": result.skipped, "store": setup.personality,
         "blocks": setup.blocks, "block_bytes": setup.size, "tokens": setup.tokens, "suffixes": setup.suffixes,
-        "tasks": setup.tasks, "seconds": {k: round(v, 6) for k, v in episode.seconds.items()},
+        "tasks": setup.tasks, "io": setup.io, "threads": setup.threads, "label": setup.label,
+        "seconds": {k: round(v, 6) for k, v in episode.seconds.items()},
         "facts": plain(episode.facts),
         "expectations": [
             {"name": e.name, "expected": e.expected, "got": e.got, "met": e.met} for e in result.expectations],
@@ -108,8 +110,9 @@ def workload_markdown(record: WorkloadRecord) -> str:
     notes = tuple(dict.fromkeys(note for result in record.results for note in result.notes))
     return template("workload.md.j2").render(
         record=record, word=_WORDS[record.exit_status], sentence=workload_sentence(record),
-        sites={site.letter: site for site in record.sites}, story=story_of, findings=findings_of, counters=counter_rows,
-        errnos=errno_rows, facts=fact_rows, logs=log_lines, notes=notes, status=workload_status_line(record),
+        sites={site.letter: site for site in record.sites}, story=story_of, findings=findings_of, columns=columns_of,
+        counters=counter_rows, errnos=errno_rows, facts=fact_rows, logs=log_lines, notes=notes,
+        status=workload_status_line(record),
         applications=application_rows(record.applications),
         model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip

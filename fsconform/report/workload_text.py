@@ -24,6 +24,9 @@ OURS = ("write_bytes_actual", "dedup_skips", "short_reads", "short_writes", "wou
         "cascade_jobs_started")  # fmt: skip
 
 
+_TASKS = {"job": "job", "block": "block", "split": "thread (split)"}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One attribution, told. All texts are printable, one line each."""
@@ -47,9 +50,8 @@ def workload_sentence(record: WorkloadRecord) -> str:
     elif not boxes:
         told = f"{what}: everything as expected in {count_text(len(played), 'replay')}"
     else:
-        told = (
-            f"{what}: {_urgent(played)}{count_text(failed, 'expectation')} failed; {', '.join(b.value for b in boxes)}"
-        )
+        missed = f"{count_text(failed, 'expectation')} not met; " if failed else ""
+        told = f"{what}: {_urgent(played)}{missed}found: {', '.join(box.value for box in boxes)}"
     ends = [f"inconclusive: {visible(record.inconclusive)}"] if record.inconclusive and record.exit_status == 4 else []
     ends += [f"interrupted after {record.duration_s:.0f} s"] if record.interrupted else []
     return "; ".join([told, *ends]) + "."
@@ -79,9 +81,19 @@ def _finding(found: Attribution) -> Finding:
                    ", ".join(map(visible, found.explains)), timeline(witness))  # fmt: skip
 
 
+def columns_of(result: EpisodeResult) -> tuple[str, ...]:
+    """Titles of the columns of counters: every instance that took part. A life that ended has one of its own (A1)."""
+    return tuple(f"{report.letter} (its first request)" if report.request else report.letter
+                 for report in _reports(result))  # fmt: skip
+
+
+def _reports(result: EpisodeResult) -> list[InstanceReport]:
+    return sorted(result.episode.instances, key=lambda report: report.letter)
+
+
 def counter_rows(result: EpisodeResult) -> tuple[tuple[str, ...], ...]:
-    """Rows of (name, value of A, value of B): vLLM's metrics under their names, then ours."""
-    reports = [result.episode.instance(letter) for letter in "AB"]
+    """Rows of (name, value per column): vLLM's metrics under their names, then ours."""
+    reports = _reports(result)
     rows = [(_metric(name), *(_count(report, name) for report in reports)) for name in COUNTERS]
     rows.append((f"{_PREFIX}lookup_async_delay_seconds", *(_delays(report) for report in reports)))
     rows.append((f"{_PREFIX}active_promotion_jobs", *(_gauge(report) for report in reports)))
@@ -96,20 +108,20 @@ def _metric(name: str) -> str:
     return f'{_PREFIX}{base}{{tier="{tier}"}}' if tier else f"{_PREFIX}{base}"
 
 
-def _count(report: InstanceReport | None, name: str) -> str:
+def _count(report: InstanceReport, name: str) -> str:
     """The counters of B are those right after its first request."""
-    if report is None or not report.numbers:
+    if not report.numbers:
         return ""
     return f"{(report.request or report.numbers).get(name, 0):,}"
 
 
-def _delays(report: InstanceReport | None) -> str:
-    delays = report.times.get("lookup_async_delay", ()) if report else ()
+def _delays(report: InstanceReport) -> str:
+    delays = report.times.get("lookup_async_delay", ())
     return f"{len(delays)} values, max {duration_text(max(delays) / 1e9)}" if delays else ""
 
 
-def _gauge(report: InstanceReport | None) -> str:
-    samples = request_samples(report) if report else ()
+def _gauge(report: InstanceReport) -> str:
+    samples = request_samples(report)
     if not samples:
         return ""
     above = [sample for sample in samples if sample[1]]
@@ -120,29 +132,37 @@ def _gauge(report: InstanceReport | None) -> str:
     return f"above 0 in {len(above)} of {len(samples)} samples, peak {peak}, {integral:.2f} job s"
 
 
-def errno_rows(result: EpisodeResult) -> tuple[tuple[str, str, str, str], ...]:
-    """Rows of (instance, step, errno, how often), what a step is expected to refuse included."""
+def errno_rows(result: EpisodeResult) -> tuple[tuple[str, ...], ...]:
+    """Rows of (`EEXIST at mkdir`, how often per column), what a step is expected to refuse included."""
     from fsconform.vocabulary.errnos import name_of
 
-    counts: dict[tuple[str, str, str], int] = {}
+    letters = [report.letter for report in _reports(result)]
+    counts: dict[str, dict[str, int]] = {}
     for event in result.episode.events():
         if event.errno:
-            key = (event.instance, event.step, name_of(event.errno))
-            counts[key] = counts.get(key, 0) + 1
-    return tuple((*key, f"{count:,}") for key, count in sorted(counts.items()))
+            row = counts.setdefault(f"{name_of(event.errno)} at {event.step}", dict.fromkeys(letters, 0))
+            row[event.instance] += 1
+    return tuple((name, *(f"{count:,}" for count in row.values())) for name, row in sorted(counts.items()))
 
 
 def story_of(result: EpisodeResult) -> str:
     """The episode in one line: blocks, outcome of the request, times."""
     episode = result.episode
     setup, facts = episode.setup, episode.facts
-    words = [f"{setup.blocks} blocks of {bytes_text(setup.size)}, {setup.suffixes} suffixes"]
+    words = [f"{setup.blocks} blocks of {bytes_text(setup.size)}", _io(result), count_text(setup.threads, "thread"),
+             f"a task per {_TASKS[setup.tasks]}", f"{setup.suffixes} suffixes"]  # fmt: skip
     if "hits" in facts:
         words.append(f"B's first request hit {facts['hits']} of {setup.blocks}")
     if "hits later" in facts:
         words.append(f"a later one {facts['hits later']}")
     words += [f"{name} {duration_text(seconds)}" for name, seconds in episode.seconds.items()]
     return ", ".join(words)
+
+
+def _io(result: EpisodeResult) -> str:
+    direct = {report.direct for report in result.episode.instances if report.letter in "AB"}
+    told = "direct I/O" if direct == {True} else "buffered I/O" if direct == {False} else "mixed I/O"
+    return f"{told} (by the probe)" if result.episode.setup.io == "auto" else told
 
 
 def fact_rows(result: EpisodeResult) -> tuple[tuple[str, str], ...]:

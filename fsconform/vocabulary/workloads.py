@@ -152,6 +152,11 @@ class Setup:
     observer: str
     """How it looks them up, as an axis value."""
     gauge_s: float
+    io: str = "auto"
+    """`auto` (as a probe file said), `direct` or `buffered`."""
+    threads: int = 32
+    crossed: tuple[str, ...] = ()
+    """What tells it from other replays of the same variant and reader."""
     exclusive: bool = True
     """Whether it opens its temporary file with O_EXCL."""
     error_ns: int = 0
@@ -159,8 +164,8 @@ class Setup:
 
     @property
     def label(self) -> str:
-        """`base/poisoned`."""
-        return f"{self.variant}/{self.reader}"
+        """`base/poisoned`, `base/clean/64k/direct/1t`."""
+        return "/".join((self.variant, self.reader, *self.crossed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,24 @@ def test_a_directory_that_is_gone(cleaned: bool, box: Box) -> None:
     assert found.box is box
 
 
+@pytest.mark.parametrize(("removed_at", "box"), [(9, Box.APPLICATION), (2, Box.BROKE), (40, Box.BROKE)])
+def test_a_directory_above_that_is_gone(removed_at: int, box: Box) -> None:
+    above = LEAF.rpartition("/")[0]
+    cleaner = report("C", event("C", "rmdir", above, removed_at, block=-1))
+    made, failed = event("A", "mkdir", above, 5), event("A", "mkdir", LEAF, 12, ENOENT)
+    (found,) = stores(GUARANTEED, failed_store("A", ENOENT, "mkdir", made, failed), cleaner)
+    assert found.box is box
+
+
+@pytest.mark.parametrize(("cleaned", "box"), [(True, Box.APPLICATION), (False, Box.BROKE)])
+def test_a_directory_that_goes_between_mkdir_and_stat(cleaned: bool, box: Box) -> None:
+    cleaner = report("C", *([event("C", "rmdir", LEAF, 9, block=-1)] if cleaned else []))
+    loser = failed_store("A", EEXIST, "mkdir", event("A", "mkdir", LEAF, 8, EEXIST),
+                         event("A", "stat-dir", LEAF, 11, ENOENT))  # fmt: skip
+    (found,) = stores(GUARANTEED, loser, cleaner)
+    assert found.box is box
+
+
 @pytest.mark.parametrize(
     ("number", "step", "box"),
     [
@@ -271,6 +289,15 @@ def test_a_block_that_cannot_be_opened(number: int, evicted: bool, box: Box) -> 
     evictor = report("C", *([event("C", "evict", PATH, 90)] if evicted else []))
     (found,) = loads(GUARANTEED, report("A", *stored()), loaded(number, "open"), evictor)
     assert found.box is box
+
+
+def test_an_eviction_explains_only_what_came_after_it_and_before_the_next_publish() -> None:
+    later = report("C", event("C", "evict", PATH, 400))
+    (found,) = loads(GUARANTEED, report("A", *stored()), loaded(ENOENT, "open"), later)
+    assert found.box is Box.BROKE
+    undone = report("C", event("C", "evict", PATH, 30))
+    (found,) = loads(GUARANTEED, report("A", *stored(), *stored(at_ms=50)), loaded(ENOENT, "open"), undone)
+    assert found.box is Box.BROKE
 
 
 @pytest.mark.parametrize("content", [Content.ZERO, Content.FOREIGN, Content.TORN, Content.LONG])

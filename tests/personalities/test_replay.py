@@ -16,7 +16,8 @@ from fsconform.report.workload_console import workload_text
 from fsconform.report.workload_files import write_workload
 from fsconform.run.progress import Silent
 from fsconform.run.workload.conduct import conduct_workload
-from fsconform.run.workload.options import TIER, WorkloadOptions
+from fsconform.run.workload.options import TIER, WorkloadOptions, parse_threads
+from fsconform.run.workload.settings import Threads, settings
 from fsconform.vocabulary.applications import Safety
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.workload_records import WorkloadRecord
@@ -38,7 +39,7 @@ def root() -> Iterator[str]:
 
 def replay(*sites: str, name: str = TIER, **more: Any) -> WorkloadRecord:
     """One small workload."""
-    options: dict[str, Any] = {"blocks": BLOCKS, "size": SIZE, "jobs": (2, 2, 1), "loop_s": 0.4, "rounds": 8} | more
+    options: dict[str, Any] = {"blocks": BLOCKS, "sizes": (SIZE,), "jobs": (2, 2, 1), "loop_s": 0.4, "rounds": 8} | more
     record = conduct_workload(WorkloadOptions(name, sites, **options), Silent())
     assert record.left_behind == ()
     return record
@@ -153,6 +154,9 @@ def test_the_whole_report_can_be_written(played: tuple[str, WorkloadRecord], tmp
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["exit_status"] == 0
     assert told["replays"][0]["instances"][1]["counters_of_first_request"]["chunk_hits:1:fs"] == BLOCKS
+    verdicts = {verdict.name: verdict.safety for verdict in record.applications}
+    assert verdicts.pop("colliding-tmp") is Safety.UNSAFE
+    assert set(verdicts.values()) == {Safety.SAFE}
     text = workload_text(record)
     assert "EEXIST at the temporary file" in text
     assert text.index("What that means for applications") < text.index("base, clean")
@@ -170,7 +174,7 @@ def test_every_other_store_on_a_directory(root: str, name: str) -> None:
 
 @pytest.mark.parametrize("tasks", ["block", "split"])
 def test_other_ways_to_cut_jobs_into_tasks(root: str, tasks: str) -> None:
-    (result,) = replay(root, tasks=tasks, readers=("clean",), io="buffered").results
+    (result,) = replay(root, tasks=(tasks,), readers=("clean",), io=("buffered",)).results
     assert failed(result) == set()
 
 
@@ -201,10 +205,54 @@ def test_what_cannot_be_asked_is_refused(more: dict[str, Any]) -> None:
 
 
 def test_the_command_repeats_it() -> None:
-    options = WorkloadOptions(TIER, ("/a", "/b"), ("v1", "v2"), ("clean",), "py", blocks=5, jobs=(2, 3))
+    options = WorkloadOptions(
+        TIER, ("/a", "/b"), ("v1", "v2"), ("clean",), "py", blocks=5, jobs=(2, 3), sizes=(65536, 8 << 20),
+        threads=(Threads.in_all(1), Threads(3, 5)), io=("direct", "buffered"),
+    )  # fmt: skip
     assert options.command() == (
-        "fsconform workload vllm-fs-tier /a /b --variants v1,v2 --readers clean --engine py --blocks 5 --jobs 2,3"
+        "fsconform workload vllm-fs-tier /a /b --variants v1,v2 --readers clean --engine py --blocks 5 "
+        "--block-size 64k,8m --jobs 2,3 --threads 1,3+5 --io direct,buffered"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "threads"),
+    [
+        ("32", (Threads(16, 16),)),
+        ("1,7", (Threads(1, 0), Threads(4, 3))),
+        ("2+30,0+1", (Threads(2, 30), Threads(0, 1))),
+    ],
+)
+def test_threads_are_read_as_they_are_told(text: str, threads: tuple[Threads, ...]) -> None:
+    assert parse_threads(text) == threads
+    assert parse_threads(",".join(map(str, threads))) == threads
+
+
+@pytest.mark.parametrize("text", ["0", "", "1+2+3", "x", "1,", "+1", "0+0", "-1"])
+def test_threads_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(CannotTestError, match="threads"):
+        parse_threads(text)
+
+
+def test_what_has_several_values_is_crossed() -> None:
+    options = WorkloadOptions(
+        TIER, ("/a",), ("base", "v3"), sizes=(4096, 8192), io=("direct", "buffered"), threads=parse_threads("1,32")
+    )
+    found = list(settings(options))
+    assert len(found) == 3 * 2 * 2 * 2  # of two stories of the base one of v3
+    assert len({(setting.variant, setting.reader, *setting.crossed) for setting in found}) == len(found)
+    assert found[0].crossed == ("4k", "direct", "1t")
+    assert [setting.crossed for setting in settings(WorkloadOptions(TIER, ("/a",)))] == [(), ()]
+
+
+def test_a_cross_of_settings_is_played_and_told_apart(root: str, tmp_path: Path) -> None:
+    record = replay(root, readers=("clean",), sizes=(4096, SIZE), threads=parse_threads("1,32"), tasks=("block",))
+    assert [failed(result) for result in record.results] == [set()] * 4
+    threads = {len({e.thread for e in instance(r, "A").events if e.step == "write"}) for r in record.results[::2]}
+    assert threads == {2}  # the scheduler, which wrote config.json, and the only one that moves blocks
+    write_workload(record, tmp_path, tell=pytest.fail)
+    assert len(list((tmp_path / "events").iterdir())) == 4
+    assert "base, clean, 64k, 32t" in workload_text(record)
 
 
 # ---------------------------------------------------------------- emulated filesystems

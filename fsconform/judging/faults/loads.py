@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-from fsconform.judging.faults.evidence import Scene, few, promised_box, told
+from fsconform.judging.faults.evidence import PUBLISHES, Scene, few, promised_box, told
 from fsconform.judging.faults.stores import others_on
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.errnos import name_of
@@ -56,7 +56,7 @@ def _last_read(report: InstanceReport, phase: int, block: int) -> Event | None:
 def _refused(scene: Scene, report: InstanceReport, phase: int, block: int, number: int, step: str) -> Fault:
     opened, word = _opened(report, phase, block), name_of(number)
     looked = [e for e in report.events if e.step == "lookup" and e.block == block and not e.errno][-1:]
-    removals = [e for e in scene.at(opened.path, "evict", "unlink-block") if not e.errno] if opened else []
+    removals = _removals(scene, opened) if opened else []
     if number in _GONE and removals:
         why = "The block was removed after it had been looked up; a hit is no lease, the engine recomputes."
         return Box.APPLICATION, f"{word} at {step} of an evicted block", why, "", [*looked, *removals[-1:], opened]
@@ -69,6 +69,13 @@ def _refused(scene: Scene, report: InstanceReport, phase: int, block: int, numbe
         return Box.CONFIGURATION, f"EINVAL at {step}", why, "capability.o-direct", [opened]
     why = f"{step} failed with {word}, which nothing that was done explains."
     return Box.BROKE, f"{word} at {step}", why, "", [opened, _last_read(report, phase, block)]
+
+
+def _removals(scene: Scene, opened: Event) -> list[Event]:
+    """Removals of a block that may have preceded its opening and that no later publish undid."""
+    published = [e for e in scene.at(opened.path, *PUBLISHES) if not e.errno and e.returned < opened.invoked]
+    since = published[-1].invoked if published else 0
+    return [e for e in others_on(scene, opened, opened.path, "evict", "unlink-block") if e.returned > since]
 
 
 def _short(scene: Scene, report: InstanceReport, phase: int, block: int, length: int) -> Fault:

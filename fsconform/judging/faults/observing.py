@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from fsconform.judging.expectations import GAUGE, HITS, LISTED, NAMES_AGREE, request_samples
 from fsconform.judging.faults.evidence import Scene, few
+from fsconform.judging.faults.stores import PERMISSION, ROOM
+from fsconform.vocabulary.errnos import name_of
 from fsconform.vocabulary.workloads import Attribution, Box, InstanceReport
 
 NOTES = (
@@ -69,3 +71,18 @@ def attribute_hang(scene: Scene, report: InstanceReport) -> Iterator[Attribution
     steps = ", ".join(dict.fromkeys(event.step for event in hung)) or "unknown"
     why = f"{report.lost}. Calls that had not returned: {steps}. The engine has no deadline: its threads stay there."
     yield Attribution(Box.BROKE, "a call did not return", why, (name,), few(hung), "liveness", "", max(1, len(hung)))
+
+
+def attribute_refusal(scene: Scene) -> Iterator[Attribution]:
+    """A call outside all jobs that was refused, so that the replay could not go on."""
+    if "refused" not in scene.episode.facts:
+        return
+    told, number = scene.episode.facts["refused"]
+    failed = [event for event in scene.episode.events() if event.errno == number][-1:]
+    step = f" at {failed[0].step}" if failed else ""
+    title, explains = f"{told}: {name_of(number)}{step}", (f"{told} was possible",)
+    if number in (*ROOM, *PERMISSION):
+        why = "There is no room, or this user may not do that there."
+        yield Attribution(Box.CONFIGURATION, title, why, explains, few(failed), "", "room, and a writable directory")
+        return
+    yield Attribution(Box.BROKE, title, "Nothing that was done explains it.", explains, few(failed))

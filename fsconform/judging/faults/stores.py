@@ -113,6 +113,9 @@ def _temp_exists(scene: Scene, event: Event) -> Fault:
 def _directory_exists(scene: Scene, event: Event) -> Fault:
     looks = [e for e in scene.of_thread(event) if e.path == event.path and e.invoked >= event.returned][:1]
     makers = others_on(scene, event, event.path, "mkdir")
+    removals = _cleaned(scene, looks[0], event.path) if looks else []
+    if removals:
+        return _cleaned_away(event, "EEXIST at mkdir", [event, *removals[-1:], *looks])
     primed = [e for e in scene.at(event.path, "stat-dir") if e.instance == event.instance and e.errno
               and e.invoked < event.invoked][-1:]  # fmt: skip
     direction = scene.direction(makers[-1].instance if makers else event.instance, event.instance)
@@ -155,25 +158,40 @@ def _temporary_of(scene: Scene, event: Event) -> Event | None:
 
 
 def _parent_gone(scene: Scene, event: Event) -> Fault:
-    parent = event.path.rpartition("/")[0]
-    above = parent.rpartition("/")[0]
-    removals = [e for path in (parent, above) for e in others_on(scene, event, path, "rmdir")]
-    made = [e for e in scene.of_thread(event) if e.block == event.block and e.path == parent
-            and e.step in ("mkdir", "stat-dir") and not e.errno][-1:]  # fmt: skip
+    """A name could not be made because its directory, or one above it, was not there."""
+    what = "the temporary file" if event.step == "open-temp" else event.step
+    parents = list(_above(event.path))
+    removals = [e for path in parents for e in _cleaned(scene, event, path)]
+    made = [e for e in scene.of_thread(event) if e.block == event.block and e.path == parents[0]
+            and e.step in ("mkdir", "stat-dir") and not e.errno and e.invoked < event.invoked][-1:]  # fmt: skip
     if removals:
-        why = (
-            "A cleaner removed the empty directory between its making and the opening of the file in it; the engine "
-            "does not try again."
-        )
-        cure = "repeat makedirs and open on ENOENT, or a cleaner that leaves young directories alone"
-        return (Box.APPLICATION, "ENOENT at the temporary file, its directory was cleaned away", why, "", cure,
-                [*made, *removals[-1:], event])  # fmt: skip
-    makers = [e for e in scene.at(parent, "mkdir") if not e.errno][:1]
+        return _cleaned_away(event, f"ENOENT at {what}", [*made, *removals[-1:], event])
+    makers = [e for e in scene.at(parents[0], "mkdir") if not e.errno][:1]
     direction = scene.direction(makers[0].instance if makers else event.instance, event.instance)
     promise = scene.promise("exclusive.loser-sees", direction, publish="mkdir", state="cold", contenders="2")
-    why = f"The directory was there by its own answers, but a file in it could not be made. Promised: {told(promise)}."
-    return (promised_box(promise), "ENOENT at the temporary file in a directory that exists", why,
+    why = f"The directory was there by its own answers, but a name in it could not be made. Promised: {told(promise)}."
+    return (promised_box(promise), f"ENOENT at {what} in a directory that exists", why,
             "exclusive.loser-sees", "", [*makers, *made, event])  # fmt: skip
+
+
+def _cleaned_away(event: Event, title: str, events: list[Event | None]) -> Fault:
+    why = f"A cleaner removed an empty directory while {event.step} relied on it; the engine does not try again."
+    cure = "repeat makedirs and open on ENOENT, or a cleaner that leaves young directories alone"
+    return Box.APPLICATION, f"{title}, the directory was cleaned away", why, "", cure, events
+
+
+def _cleaned(scene: Scene, event: Event, path: str) -> list[Event]:
+    """Removals of a directory by others that began before `event` returned, unless it was surely made anew since."""
+    made = [e for e in scene.at(path, "mkdir") if not e.errno and e.returned < event.invoked]
+    since = made[-1].invoked if made else 0
+    return [e for e in others_on(scene, event, path, "rmdir") if e.returned > since]
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories above a path, the nearest first."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 _JUDGES: dict[tuple[int, str], Callable[[Scene, Event], Fault]] = {
@@ -182,5 +200,5 @@ _JUDGES: dict[tuple[int, str], Callable[[Scene, Event], Fault]] = {
     (errno.EEXIST, "rename"): _no_replace,
     (errno.ENOENT, "rename"): _temp_gone,
     (errno.ENOENT, "link"): _temp_gone,
-    (errno.ENOENT, "open-temp"): _parent_gone,
+    **{(errno.ENOENT, step): _parent_gone for step in ("mkdir", "open-temp", "open-final", "open-lock", "symlink")},
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import time
+from itertools import cycle
 from typing import Any, Callable, Optional, Sequence
 
 from fsconform.personalities.replay import contents, names
-from fsconform.personalities.replay.tape import NO_BLOCK
+from fsconform.personalities.replay.tape import NO_BLOCK, Tape
 from fsconform.personalities.replay.tier import Tier
 
 _clock = time.monotonic_ns
@@ -81,18 +82,17 @@ def unlink_blocks(tier: Tier, blocks: "Sequence[int]", pause_s: float = 0.0) -> 
     tier.scheduler.block = NO_BLOCK
 
 
-def read_again(tier: Tier, seconds: float, rounds: int) -> "dict[str, int]":
-    """Load block after block for a while; how often each outcome came: `content N`, `errno N`."""
+def read_again(tier: Tier, blocks: "Sequence[int]", seconds: float) -> "dict[str, int]":
+    """Load block after block until told to stop; how often each outcome came: `content N`, `errno N`."""
     files, tape = tier.files(tier.scheduler), tier.scheduler
     found: "dict[str, int]" = {}
     end = time.monotonic() + seconds
-    number = 0
-    while time.monotonic() < end and number < rounds and not tier.stopping.is_set():
-        block = number % tier.settings.blocks
+    for block in cycle(blocks):
+        if time.monotonic() > end or tier.stopping.is_set():
+            break
         tape.block = block
         word = _read_one(tier, files, block)
         found[word] = found.get(word, 0) + 1
-        number += 1
     tape.block = NO_BLOCK
     return found
 
@@ -106,16 +106,16 @@ def _read_one(tier: Tier, files: Any, block: int) -> str:
     return "content {}".format(contents.classify(data, tier.digests, block, tier.settings.size)[0])
 
 
-def republish(tier: Tier, seconds: float, pause_s: float) -> int:
-    """Remove and store every block again and again; how often."""
+def republish(tier: Tier, blocks: "Sequence[int]", seconds: float, pause_s: float) -> int:
+    """Remove and store these blocks again and again; how often that went well."""
     files, tape = tier.files(tier.scheduler), tier.scheduler
     end, count = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        block = count % tier.settings.blocks
+    for block in cycle(blocks):
+        if time.monotonic() > end:
+            break
         tape.block = block
         files.unlink_quietly("evict", tier.paths[block])
-        tier.store_block(tape, block)
-        count += 1
+        count += tier.store_alone(tape, block)
         time.sleep(pause_s)
     tape.block = NO_BLOCK
     return count
@@ -151,12 +151,13 @@ def _removed(files: Any, path: str) -> bool:
 
 
 def publish_fresh(tier: Tier, number: int, block: int) -> int:
-    """One more block under a name of its own; when its rename returned."""
-    path = _fresh(number)
-    tier.scheduler.block = block
-    files = tier.files(tier.scheduler)
-    tier.protocol.store(files, path, tier.buffer(block), number)
-    return _clock()
+    """One more block under a name of its own; when its rename returned, 0 where it could not be stored."""
+    files, path = tier.files(tier.scheduler), _fresh(number)
+
+    def store_fresh(_tape: Tape, _block: int) -> int:
+        return tier.protocol.store(files, path, tier.buffer(block), number)
+
+    return _clock() if tier.store_alone(tier.scheduler, block, store_fresh) else 0
 
 
 def look_at_fresh(tier: Tier, number: int, block: int) -> "tuple[int, int, int, int, int]":

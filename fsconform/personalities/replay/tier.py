@@ -249,6 +249,17 @@ class Tier:
         suffix = self.suffixes.of(tape.thread, tape.reserved)
         return self.protocol.store(self.files(tape), self.paths[block], self.buffer(block), suffix)
 
+    def store_alone(self, tape: Tape, block: int, work: "Optional[Callable[[Tape, int], int]]" = None) -> bool:
+        """Store one block outside all jobs, on the caller's thread; a failure is kept as that of a job of its own."""
+        job = Job(len(self.jobs), [block], work or self.store_block)
+        for task in job.tasks("job", 1):
+            task(tape)
+        if job.failure:
+            self.jobs.append((self.trace.phase, "store", job))
+            self.counters.add("cascade_job_failures")
+            self._log(job)
+        return not job.failure
+
     def _load(self, tape: Tape, block: int) -> int:
         size = self.settings.size
         count = self.protocol.load(self.files(tape), self.paths[block], self.buffer(block))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -24,16 +24,17 @@ from fsconform.run.preflight import first_contact, longest_wait_s, survey
 from fsconform.run.progress import Progress
 from fsconform.run.second_clients import second_client
 from fsconform.run.surveys import Survey
-from fsconform.run.workload import variants
 from fsconform.run.workload.options import WorkloadOptions
 from fsconform.run.workload.parties import Party
+from fsconform.run.workload.settings import Setting, settings
 from fsconform.run.workload.stage import NotPlayable, Stage
+from fsconform.run.workload.variants import STORIES
 from fsconform.vocabulary.cells import Cell
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.promises import Promise
 from fsconform.vocabulary.sites import LETTERS, SiteSpec
 from fsconform.vocabulary.workload_records import WorkloadRecord
-from fsconform.vocabulary.workloads import Episode, EpisodeResult, Setup
+from fsconform.vocabulary.workloads import Episode, EpisodeResult
 
 MOST_SITES = 3
 ONE_CLIENT = "one client, visibility between clients not tested"
@@ -129,10 +130,10 @@ class _Replay:
         def promise_of(cell: Cell) -> Promise:
             return profile.promise_among(cell, found.sites)
 
-        for number, (variant, reader) in enumerate(self._episodes()):
-            self.progress.phase(f"replaying {variant}, {reader}")
+        for number, setting in enumerate(settings(self.options)):
+            self.progress.phase(f"replaying {', '.join((setting.variant, setting.reader, *setting.crossed))}")
             directory = f"workload.{number}"
-            stage = self._stage(fleet, found, profile, parties, directory, variant, reader)
+            stage = self._stage(fleet, found, profile, parties, directory, setting)
             self.results.append(self._played(stage, promise_of))
             for party in parties.values():
                 if party.lost:
@@ -143,19 +144,11 @@ class _Replay:
             fleet.call(scouts[maker], "remove_finished", found.directory.paths[maker], found.directory.run_id,
                        directory, 60.0, deadline_s=70.0)  # fmt: skip
 
-    def _episodes(self) -> Iterator[tuple[str, str]]:
-        for variant in self.options.variants:
-            for reader in self.options.readers:
-                if reader == "clean" or variant in variants.WITH_READERS:
-                    yield variant, reader
-            if "clean" not in self.options.readers and variant not in variants.WITH_READERS:
-                yield variant, "clean"
-
     def _played(self, stage: Stage, promise_of: PromiseOf) -> EpisodeResult:
         try:
-            episode = stage.play(variants.STORIES[stage.variant])
+            episode = stage.play(STORIES[stage.setting.variant])
         except NotPlayable as reason:
-            return EpisodeResult(_nothing(stage), (), (), (), str(reason))
+            return EpisodeResult(Episode(stage.setup(), ()), (), (), (), str(reason))
         return judge_episode(episode, promise_of)
 
     def _hire(self, fleet: Fleet, found: Survey) -> dict[str, Party]:
@@ -168,11 +161,12 @@ class _Replay:
         return {part: Party(fleet, worker, part, phase_s) for part, worker in zip(parts, workers, strict=True)}
 
     def _stage(self, fleet: Fleet, found: Survey, profile: Profile, parties: Mapping[str, Party], directory: str,
-               variant: str, reader: str) -> Stage:  # fmt: skip
+               setting: Setting) -> Stage:  # fmt: skip
         roots = {part: f"{found.directory.paths[letter]}/{directory}" for part, letter in _parts(found).items()}
-        wait_s = min(longest_wait_s(found.sites, profile) + 1.0, POLL_LIMIT_S)
+        bound_s = min(longest_wait_s(found.sites, profile) + 1.0, POLL_LIMIT_S)
         return Stage(
-            fleet, self.options, personality(self.options.personality), parties, roots, variant, reader, wait_s,
+            fleet, self.options, personality(self.options.personality), parties, roots, setting,
+            bound_s if self.options.watch_s is None else self.options.watch_s,
             tuple(site.path for site in found.sites), min(site.free_bytes for site in found.sites),
         )  # fmt: skip
 
@@ -189,12 +183,3 @@ def _parts(found: Survey) -> dict[str, str]:
     """A at the first site, B at the second one, C at the third; where there are fewer: B at A's, C at A's."""
     letters = [site.letter for site in found.sites]
     return {"A": letters[0], "B": letters[1 % len(letters)], "C": letters[2] if len(letters) > 2 else letters[0]}
-
-
-def _nothing(stage: Stage) -> Episode:
-    options, store = stage.options, stage.personality
-    setup = Setup(
-        store.name, stage.variant, stage.reader, options.blocks, options.size, options.tokens, options.suffixes,
-        options.tasks, store.publish, store.observer, options.gauge_s,
-    )  # fmt: skip
-    return Episode(setup, ())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fsconform.personalities.catalogue import PERSONALITIES
+from fsconform.run.workload.settings import Threads, size_word
 from fsconform.vocabulary.errors import CannotTestError, unknown
 
 TIER = "vllm-fs-tier"
@@ -13,13 +14,14 @@ TIER = "vllm-fs-tier"
 ENGINES = {"c": "vllm-c", "py": "vllm-py"}
 READERS = ("clean", "poisoned", "poisoned-name")
 VARIANTS = ("base", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10")
-_CHOICES = {"tasks": ("job", "block", "split"), "io": ("auto", "direct", "buffered"), "suffixes": ("unique", "equal")}
+TASKS, IO, SUFFIXES = ("job", "block", "split"), ("auto", "direct", "buffered"), ("unique", "equal")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadOptions:
-    """The options of one workload; defaults are those of the case it was built for."""
+    """The options of one workload; defaults are those of the case it was built for. Whatever may have several values
+    is crossed: one replay per combination (`settings.settings`)."""
 
     name: str
     sites: tuple[str, ...]
@@ -28,22 +30,24 @@ class WorkloadOptions:
     engine: str = "c"
     profile: str | None = None
     blocks: int = 67
-    size: int = 8 << 20
+    sizes: tuple[int, ...] = (8 << 20,)
+    """Bytes of a block."""
     tokens: int = 64
     jobs: tuple[int, ...] = (32, 32, 3)
-    read_threads: int = 16
-    write_threads: int = 16
+    threads: tuple[Threads, ...] = (Threads(16, 16),)
     slots: int = 1280
     tick_s: float = 0.01
     gauge_s: float = 0.02
-    tasks: str = "job"
-    io: str = "auto"
+    tasks: tuple[str, ...] = ("job",)
+    io: tuple[str, ...] = ("auto",)
     suffixes: str = "unique"
     seed: str = "123"
     seed_b: str = ""
     """Seed string of B where it differs (what happens then)."""
     faithful: bool = False
     deadline_s: float = 120.0
+    watch_s: float | None = None
+    """How long to look for what a request missed; None: the longest bound that is promised."""
     rounds: int = 1000
     """Of V8."""
     loop_s: float = 5.0
@@ -58,12 +62,17 @@ class WorkloadOptions:
         for key, word, choices in (
             *(("variant", word, VARIANTS) for word in self.variants),
             *(("reader", word, READERS) for word in self.readers),
+            *(("tasks", word, TASKS) for word in self.tasks),
+            *(("io", word, IO) for word in self.io),
             ("engine", self.engine, tuple(ENGINES)),
-            *((key, getattr(self, key), choices) for key, choices in _CHOICES.items()),
+            ("suffixes", self.suffixes, SUFFIXES),
         ):
             if word not in choices:
                 raise unknown(key, word, choices)
-        for key in ("blocks", "size", "tokens", "read_threads", "write_threads", "slots", "rounds"):
+        for key in ("variants", "readers", "sizes", "threads", "tasks", "io"):
+            if not getattr(self, key):
+                raise CannotTestError(f"{key}: nothing is named")
+        for key in ("blocks", "tokens", "slots", "rounds"):
             if getattr(self, key) < 1:
                 raise CannotTestError(f"{key} must be at least 1, is {getattr(self, key)}")
 
@@ -75,7 +84,7 @@ class WorkloadOptions:
     @property
     def bytes_needed(self) -> int:
         """What one episode may hold on the filesystem at once."""
-        return 2 * self.blocks * self.size + (64 << 20)
+        return 2 * self.blocks * max(self.sizes) + (64 << 20)
 
     def command(self) -> str:
         """The line that repeats this workload, for a shell."""
@@ -84,22 +93,24 @@ class WorkloadOptions:
         for key, flag in _FLAGS.items():
             value = getattr(self, key)
             if value != getattr(plain, key):
-                words += [flag] if value is True else [flag, _text(value)]
+                words += [flag] if value is True else [flag, _text(key, value)]
         return shlex.join(words)
 
 
 _FLAGS = {
     "variants": "--variants", "readers": "--readers", "engine": "--engine", "profile": "--profile",
-    "blocks": "--blocks", "size": "--block-size", "tokens": "--tokens", "jobs": "--jobs",
-    "read_threads": "--read-threads", "write_threads": "--write-threads", "slots": "--slots", "tick_s": "--tick",
-    "gauge_s": "--gauge", "tasks": "--tasks", "io": "--io", "suffixes": "--suffixes", "seed": "--hash-seed",
-    "seed_b": "--hash-seed-b", "faithful": "--faithful", "deadline_s": "--deadline", "rounds": "--rounds",
-    "loop_s": "--loop", "hang_s": "--hang", "hang_pid": "--hang-pid",
+    "blocks": "--blocks", "sizes": "--block-size", "tokens": "--tokens", "jobs": "--jobs", "threads": "--threads",
+    "slots": "--slots", "tick_s": "--tick", "gauge_s": "--gauge", "tasks": "--tasks", "io": "--io",
+    "suffixes": "--suffixes", "seed": "--hash-seed", "seed_b": "--hash-seed-b", "faithful": "--faithful",
+    "deadline_s": "--deadline", "watch_s": "--watch", "rounds": "--rounds", "loop_s": "--loop", "hang_s": "--hang",
+    "hang_pid": "--hang-pid",
 }  # fmt: skip
 
 
-def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, tuple):
+        return str(value)
+    return ",".join(map(size_word if key == "sizes" else str, value))
 
 
 def parse_words(text: str, all_words: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,12 +119,27 @@ def parse_words(text: str, all_words: tuple[str, ...]) -> tuple[str, ...]:
     return all_words if words == ("all",) else words
 
 
-def parse_size(text: str) -> int:
-    """`8m`, `64k`, `4096`. Raises CannotTestError."""
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """`64k,8m`. Raises CannotTestError."""
+    return tuple(_size(word.strip()) for word in text.split(","))
+
+
+def _size(text: str) -> int:
     digits, unit = (text[:-1], _UNITS[text[-1].lower()]) if text[-1:].lower() in _UNITS else (text, 1)
     if not digits.isdigit() or not int(digits):
-        raise CannotTestError(f"block size {text!r}: give bytes, or with k, m, g, as in 8m")
+        raise CannotTestError(f"block size {text!r}: give bytes, or with k, m, g, as in 8m or 64k,8m")
     return int(digits) * unit
+
+
+def parse_threads(text: str) -> tuple[Threads, ...]:
+    """`1,32` or `16+16`: in all, or those that prefer loads and those that prefer stores. Raises CannotTestError."""
+    found = []
+    for word in text.split(","):
+        numbers = [int(part) for part in word.split("+") if part.strip().isdigit()]
+        if len(numbers) != word.count("+") + 1 or len(numbers) > 2 or not sum(numbers):
+            raise CannotTestError(f"threads {text!r}: give numbers in all, as in 1,32, or loads+stores, as in 16+16")
+        found.append(Threads(*numbers) if len(numbers) == 2 else Threads.in_all(*numbers))
+    return tuple(found)
 
 
 def parse_counts(text: str) -> tuple[int, ...]:
@@ -122,8 +148,3 @@ def parse_counts(text: str) -> tuple[int, ...]:
     if not all(word.strip().isdigit() and int(word) for word in words):
         raise CannotTestError(f"jobs {text!r}: give numbers of blocks, as in 32,32,3")
     return tuple(map(int, words))
-
-
-def with_jobs(options: WorkloadOptions, *jobs: int) -> WorkloadOptions:
-    """The same options with other store jobs."""
-    return replace(options, jobs=jobs)

@@ -11,11 +11,19 @@ from typing import Any
 import numpy as np
 
 from fsconform.fleet.clocks import Shift
-from fsconform.fleet.fleet import Fleet, Worker, WorkerLost
+from fsconform.fleet.fleet import Fleet, Worker, WorkerError, WorkerLost
 from fsconform.vocabulary.workloads import BlockOutcome, BlockRead, Event, InstanceReport, JobRecord
 
 FILL_S = 300.0
 """How long making contents and checking them may take."""
+
+
+class SceneRefused(Exception):  # noqa: N818 - an answer
+    """A call outside all jobs was refused, so that the instance could not go on. `errno` is a number."""
+
+    def __init__(self, letter: str, scene: str, errno: int) -> None:
+        super().__init__(f"{letter} {scene}")
+        self.errno = errno
 
 
 class PartyLost(Exception):  # noqa: N818 - the state of an instance
@@ -37,6 +45,8 @@ class Party:
     lost: str = ""
     _last: Mapping[str, Any] | None = None
     """The report that it gave as it was lost."""
+    _scene: str = "open"
+    """What it was told last."""
 
     def open(self, settings: Mapping[str, Any], filled: bool) -> None:
         """Make the instance."""
@@ -49,10 +59,12 @@ class Party:
 
     def perform(self, phase: int, scene: str, *arguments: Any) -> Any:
         """A scene from beginning to end. Raises PartyLost where a call hangs beyond its deadline."""
+        self._scene = scene
         return self._call("replay perform", int(phase), scene, *arguments, deadline_s=self.phase_s)
 
     def begin(self, phase: int, scene: str, *arguments: Any) -> None:
         """Start a scene; `finish` waits for it."""
+        self._scene = scene
         self._call("replay begin", int(phase), scene, *arguments)
 
     def finish(self) -> Any:
@@ -61,6 +73,7 @@ class Party:
 
     def contest(self, phase: int, place: tuple[Any, ...], side: int) -> None:
         """Store in step with another instance."""
+        self._scene = "store"
         self._call("replay contest", int(phase), tuple(place), side, deadline_s=self.phase_s)
 
     def hold(self, step: str, block: int) -> None:
@@ -115,6 +128,10 @@ class Party:
             self.lost = loss.reason
             self._last = loss.report if isinstance(loss.report, Mapping) else self._last
             raise PartyLost(loss.reason) from loss
+        except WorkerError as error:
+            if not error.errno:
+                raise
+            raise SceneRefused(self.letter, self._scene, error.errno) from error
 
     @property
     def offset_ns(self) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 from fsconform.fleet.fleet import Fleet
 from fsconform.personalities.catalogue import Personality
 from fsconform.run.workload.options import WorkloadOptions
-from fsconform.run.workload.parties import Party, PartyLost, together, without_report
+from fsconform.run.workload.parties import Party, PartyLost, SceneRefused, together, without_report
+from fsconform.run.workload.settings import Setting
 from fsconform.vocabulary.workloads import Episode, InstanceReport, Phase, Setup
 
 SEEDED = 0
@@ -32,8 +33,7 @@ class Stage:
     parties: Mapping[str, Party]
     roots: Mapping[str, str]
     """Instance -> the shared root of this episode at its site."""
-    variant: str
-    reader: str
+    setting: Setting
     wait_s: float
     """How long to keep looking for what a request missed: the longest bound that is promised, and slack."""
     mounts: tuple[str, ...] = ()
@@ -49,14 +49,14 @@ class Stage:
     def open(self, letter: str, filled: bool, **changes: Any) -> Party:
         """Make an instance on the stage. `changes` of its settings."""
         party = self.parties[letter]
-        options = self.options
+        options, setting = self.options, self.setting
         suffix_seed = SEEDED if options.suffixes == "equal" or self.personality.seeded else None
         settings = {
             "root": self.roots[letter], "letter": letter, "protocol": self.personality.module,
-            "blocks": options.blocks, "size": options.size, "tokens": options.tokens,
+            "blocks": options.blocks, "size": setting.size, "tokens": options.tokens,
             "seed": options.seed_b if letter == "B" and options.seed_b else options.seed, "jobs": options.jobs,
-            "readers": options.read_threads, "writers": options.write_threads, "tick_s": options.tick_s,
-            "gauge_s": options.gauge_s, "tasks": options.tasks, "io": options.io, "slots": options.slots,
+            "readers": setting.threads.loads, "writers": setting.threads.stores, "tick_s": options.tick_s,
+            "gauge_s": options.gauge_s, "tasks": setting.tasks, "io": setting.io, "slots": options.slots,
             "suffix_seed": suffix_seed, "faithful": options.faithful, "deadline_s": options.deadline_s,
         }  # fmt: skip
         party.open({**settings, **changes}, filled)
@@ -79,9 +79,12 @@ class Stage:
             self.seconds[name] = time.monotonic() - start
 
     def play(self, story: Callable[[Stage], None]) -> Episode:
-        """Perform a story and collect what was recorded, also where an instance was lost on the way."""
-        with suppress(PartyLost):
-            story(self)
+        """Perform a story and collect what was recorded, also where an instance was lost or refused on the way."""
+        try:
+            with suppress(PartyLost):
+                story(self)
+        except SceneRefused as refusal:
+            self.facts["refused"] = (str(refusal), refusal.errno)
         return self._episode()
 
     def _episode(self) -> Episode:
@@ -93,15 +96,21 @@ class Stage:
             except PartyLost:
                 reports.append(without_report(party))
             errors.append(party.error_ns)
-        setup = Setup(
-            personality=self.personality.name, variant=self.variant, reader=self.reader, blocks=self.options.blocks,
-            size=self.options.size, tokens=self.options.tokens,
-            suffixes="equal" if self.variant == "v2" or self.personality.seeded else self.options.suffixes,
-            tasks=self.options.tasks, publish=self.personality.publish, observer=self.personality.observer,
-            gauge_s=self.options.gauge_s, exclusive=self.personality.exclusive, error_ns=max(errors, default=0),
-        )  # fmt: skip
+        setup = self.setup(max(errors, default=0))
         found = tuple((path, size) for path, size in files or ())
         return Episode(setup, (*reports, *self.earlier), found, self.facts, self.seconds)
+
+    def setup(self, error_ns: int = 0) -> Setup:
+        """The settings that judging needs. `error_ns`: of the clocks."""
+        options, setting, store = self.options, self.setting, self.personality
+        equal = setting.variant == "v2" or store.seeded or options.suffixes == "equal"
+        return Setup(
+            personality=store.name, variant=setting.variant, reader=setting.reader, blocks=options.blocks,
+            size=setting.size, tokens=options.tokens, suffixes="equal" if equal else "unique", tasks=setting.tasks,
+            publish=store.publish, observer=store.observer, gauge_s=options.gauge_s, io=setting.io,
+            threads=setting.threads.loads + setting.threads.stores, crossed=setting.crossed,
+            exclusive=store.exclusive, error_ns=error_ns,
+        )  # fmt: skip
 
     def end_life(self, letter: str, name: str) -> None:
         """Keep what an instance recorded under another name; the next one of its letter is another life."""

@@ -14,7 +14,7 @@ def prepare(stage: Stage, filled_b: bool = False, letters: str = "AB") -> None:
     for letter in letters:
         stage.open(letter, filled=letter == "A" or filled_b)
     stage.start(*letters)
-    if stage.reader == "poisoned-name":
+    if stage.setting.reader == "poisoned-name":
         stage.parties["A"].perform(Phase.START, "make_directories")
     ask_before(stage)
 
@@ -22,7 +22,7 @@ def prepare(stage: Stage, filled_b: bool = False, letters: str = "AB") -> None:
 def ask_before(stage: Stage) -> None:
     """Phase 1: A looks for its blocks; so does B where its cache is to be poisoned."""
     stage.parties["A"].perform(Phase.COLD, "request", None)
-    if stage.reader in _POISONED:
+    if stage.setting.reader in _POISONED:
         stage.parties["B"].perform(Phase.COLD, "request", None)
 
 
@@ -47,7 +47,7 @@ def ask(stage: Stage) -> None:
     second.verify()
     missing = [block for block in range(stage.options.blocks) if block not in hits]
     stage.facts["hits"] = len(hits)
-    if not missing or stage.options.seed_b:
+    if not missing or stage.options.seed_b or not stage.wait_s:
         return
     still = second.perform(Phase.POLL, "poll", missing, stage.wait_s)
     stage.facts["never visible"] = len(still)
@@ -55,4 +55,4 @@ def ask(stage: Stage) -> None:
     second.fill(False)
     stage.facts["hits later"] = len(second.perform(Phase.RETRY, "request", int(Phase.RETRY_PROMOTE))) if found else 0
     second.verify()
-    stage.facts["cures"] = try_cures(stage.fleet, stage.personality, stage.parties, stage.reader)
+    stage.facts["cures"] = try_cures(stage.fleet, stage.personality, stage.parties, stage.setting.reader)
