@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fsconform.vocabulary.errnos import OK, name_of
@@ -101,9 +102,27 @@ def observe(results: Sequence[TrialResult]) -> Observation:
         refused=refused.most_common(1)[0][0] if refused and not intervals else "",
         cures=_cures(results),
         single_shot=_single_shots(results),
-        witness=_witness(*guilty) if guilty else None,
+        witness=replace(_witness(*guilty), **_first_violation(watched)) if guilty else None,
         reason=", ".join(f"{count} x {what}" for what, count in missing.most_common(3)),
     )
+
+
+def _first_violation(watched: Sequence[TrialResult]) -> dict[str, int]:
+    """How many trials had been made when a look surely missed a change, and how long that was after the first."""
+    intervals = [(result, measure(result)) for result in watched if not _disturbance(result)]
+    seen = min(result.last_miss or 0 for result, interval in intervals if interval and interval.lo > 0)
+    changes = [result.change_invoked for result, _ in intervals if result.change_invoked is not None]
+    return {"trials": sum(change <= seen for change in changes), "after_ns": seen - min(changes)}
+
+
+def worst_of(results: Sequence[TrialResult]) -> TrialResult:
+    """The watched trial in which a look missed the longest after the change. Raises ValueError where none did."""
+    late = []
+    for result in results:
+        interval = measure(result) if result.trial.label == WATCH and not _disturbance(result) else None
+        if interval and interval.lo > 0:
+            late.append((interval.lo, result))
+    return max(late, key=lambda entry: entry[0])[1]
 
 
 def _seen(result: TrialResult) -> bool | None:

@@ -17,10 +17,11 @@ Render = Callable[[], bytes]
 
 
 def write_report(record: RunRecord, directory: Path, tell: Tell | None = None) -> tuple[Path, ...]:
-    """Write report.json, report.md, junit.xml and the histories of violated cells into `directory` (made if missing).
+    """Write report.json, report.md, junit.xml, witnesses with their reproducers and histories into `directory`.
 
-    Each file appears whole or not at all (temporary file, then rename). What could not be written is told, one line
-    each, to `tell` (standard error where None); nothing is raised. Returns the paths that were written.
+    The directory is made if missing. Each file appears whole or not at all (temporary file, then rename). What could
+    not be written is told, one line each, to `tell` (standard error where None); nothing is raised. Returns the paths
+    that were written.
     """
     return write_files(_files(record), directory, tell)
 
@@ -83,13 +84,15 @@ def _compact_time(started: str) -> str:
 
 
 def _files(record: RunRecord) -> Iterator[tuple[str, Render]]:
-    from fsconform.report.histories import history_bytes, history_name
+    from fsconform.report.histories import history_bytes, history_name, history_names
+    from fsconform.report.reproducer_files import witness_files
 
     yield "report.json", lambda: _json(record)
     yield "report.md", lambda: _markdown(record)
     yield "junit.xml", lambda: _junit(record)
-    for cell_id in record.histories:
-        yield f"histories/{history_name(cell_id)}", lambda cell_id=cell_id: history_bytes(record, cell_id)  # type: ignore[misc]
+    for name in history_names(record):
+        yield f"histories/{history_name(name)}", lambda name=name: history_bytes(record, name)  # type: ignore[misc]
+    yield from witness_files(record)
 
 
 def _json(record: RunRecord) -> bytes:

@@ -47,7 +47,7 @@ class _Find:
         program = {**sight.history.program.to_json(), "seed": self.ledger.seed, "encoding": ENCODING}
         return Finding(
             fault.kind, fault.property_id, sight.story, Witness(program, sight.events(), sight.story),
-            failures, rounds, fault.standing is Standing.BROKEN,
+            failures, rounds, fault.standing is Standing.BROKEN, sight.history,
         )  # fmt: skip
 
     def over(self) -> bool:

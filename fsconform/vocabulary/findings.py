@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.observations import Witness
 
 
@@ -26,6 +28,19 @@ class Finding:
     """Rounds of that batch."""
     promised: bool
     """Whether the profile promises the property (otherwise the finding is `observed`)."""
+    history: RoundHistory | None = None
+    """Of the message that showed it in the smallest program."""
+
+
+def finding_names(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What each is called where findings have names: `search: two-winners`, `search: two-winners (2)`."""
+    seen: Counter[str] = Counter()
+    names = []
+    for finding in findings:
+        seen[finding.kind] += 1
+        again = f" ({seen[finding.kind]})" if seen[finding.kind] > 1 else ""
+        names.append(f"search: {finding.kind}{again}")
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)

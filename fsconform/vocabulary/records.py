@@ -9,6 +9,7 @@ from fsconform.vocabulary.applications import ApplicationVerdict
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.sites import Site
+from fsconform.vocabulary.trials import TrialResult
 from fsconform.vocabulary.verdicts import EXIT_INTERRUPTED, CellResult, Verdict, exit_status, overall
 
 
@@ -62,6 +63,8 @@ class RunRecord:
     """What all this means for real stores."""
     histories: Mapping[str, RoundHistory] = field(default_factory=dict)
     """Cell id -> history of a violated cell."""
+    trials: Mapping[str, tuple[TrialResult, ...]] = field(default_factory=dict)
+    """Cell id -> all trials of a violated cell about latency."""
 
     @property
     def verdict(self) -> Verdict:

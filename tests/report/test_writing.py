@@ -13,6 +13,7 @@ import pytest
 
 from fsconform.report import markdown
 from fsconform.report.histories import history_bytes, history_name
+from fsconform.report.reproducer_witnesses import witness_names
 from fsconform.report.writing import report_directory, run_directory_name, write_report
 from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.records import RunRecord
@@ -27,7 +28,7 @@ def test_all_formats_are_written(record: RunRecord, tmp_path: Path) -> None:
     paths = write_report(record, tmp_path / "new" / "run", told.append)
     names = {str(path.relative_to(tmp_path / "new" / "run")) for path in paths}
     assert {"report.json", "report.md", "junit.xml"} <= names and told == []
-    assert len(names) == 3 + len(record.histories)
+    assert len(names) == 3 + len(record.histories) + 2 * len(witness_names(record))
     assert sorted(path for path in (tmp_path / "new" / "run").rglob("*") if path.is_file()) == sorted(paths)
 
 
@@ -38,7 +39,7 @@ def test_one_broken_format_does_not_cost_the_others(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(markdown, "markdown_report", broken)
     told: list[str] = []
     names = [path.name for path in write_report(violated_run(), tmp_path, told.append)]
-    assert names == ["report.json", "junit.xml", history_name(RACE)]
+    assert names == ["report.json", "junit.xml", history_name(RACE), *["witness.json", "repro.py"] * 2]
     assert told == [f"{tmp_path}/report.md was not written: RecursionError: too deep\\nby far"]
 
 
