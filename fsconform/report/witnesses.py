@@ -50,7 +50,9 @@ def timeline(witness: Witness | None) -> tuple[Moment, ...]:
     """The events in their order, without those that only wait."""
     if witness is None:
         return ()
-    return tuple(_moment(event) for event in witness.events if event.get("step") not in CONTROL)
+    events = [event for event in witness.events if event.get("step") not in CONTROL]
+    start = min((event["invoked_ns"] for event in events if type(event.get("invoked_ns")) is int), default=0)
+    return tuple(_moment(event, start) for event in events)
 
 
 def timeline_line(moments: tuple[Moment, ...], most: int = 6) -> str:
@@ -59,11 +61,11 @@ def timeline_line(moments: tuple[Moment, ...], most: int = 6) -> str:
     return "; ".join(["…"] * (len(moments) > most) + shown)
 
 
-def _moment(event: Mapping[str, Any]) -> Moment:
+def _moment(event: Mapping[str, Any], start: int) -> Moment:
     paths = [shorten_keys(visible(str(event[key]))) for key in ("path", "other") if event.get(key)]
     where = f"{visible(str(event.get('site', '?')))}{visible(str(event.get('worker', '')))}"
     what = f"{visible(str(event.get('step', '?')))}({' -> '.join(paths)})"
-    return Moment(_when(event.get("invoked_ns")), where, what, result_of(event))
+    return Moment(_when(event.get("invoked_ns"), start), where, what, result_of(event))
 
 
 def result_of(event: Mapping[str, Any]) -> str:
@@ -85,8 +87,7 @@ def _content(value: int) -> str:
     return f"{kind} version {version}" if version else kind
 
 
-def _when(invoked_ns: object) -> str:
-    if not isinstance(invoked_ns, int):
+def _when(invoked_ns: object, start: int) -> str:
+    if type(invoked_ns) is not int:
         return ""
-    sign = "-" if invoked_ns < 0 else "+"
-    return f"{sign}{duration_text(abs(invoked_ns) / 1e9)}" if invoked_ns else "0"
+    return f"+{duration_text((invoked_ns - start) / 1e9)}" if invoked_ns > start else "0"

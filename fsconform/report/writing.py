@@ -89,6 +89,7 @@ def _files(record: RunRecord) -> Iterator[tuple[str, Render]]:
 
     yield "report.json", lambda: _json(record)
     yield "report.md", lambda: _markdown(record)
+    yield "report.html", lambda: _html(record)
     yield "junit.xml", lambda: _junit(record)
     for name in history_names(record):
         yield f"histories/{history_name(name)}", lambda name=name: history_bytes(record, name)  # type: ignore[misc]
@@ -105,6 +106,12 @@ def _markdown(record: RunRecord) -> bytes:
     from fsconform.report.markdown import markdown_report
 
     return markdown_report(record).encode("utf-8")
+
+
+def _html(record: RunRecord) -> bytes:
+    from fsconform.report.html.page import report_html
+
+    return report_html(record).encode("utf-8")
 
 
 def _junit(record: RunRecord) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from posixpath import basename
 from typing import Any
 
@@ -21,8 +22,8 @@ MOST = 14
 """Operations that one picture can hold; of more those next to the contradiction are drawn."""
 LANE, BOX, HEAD, LEFT = 84, 62, 20, 96
 """Heights of a lane, of a box in it, and of what stands above; width of the lanes' names. All in pixels."""
-_LETTER, _PADDING, _NARROWEST, _WIDEST = 6.4, 18, 72, 190
-_STEP, _BREAK, _TICK = 9, 78, 76
+_LETTER, _PADDING, _NARROWEST, _WIDEST = 6.8, 20, 72, 200
+_STEP, _BREAK, _TICK = 9, 110, 76
 """Pixels between two moments, where a long time lies between them, and that a time needs to be read."""
 _NEVER_RETURNED = ("HUNG", "LOST")
 
@@ -124,7 +125,8 @@ def picture_of(witness: Witness | None) -> Picture | None:
     lanes = {worker: number for number, worker in enumerate(workers)}
     drawn = [_begin(event, lanes[event.get("worker", 0), str(event.get("site", "?"))]) for event in chosen]
     width, breaks = _lay_out(drawn)
-    boxes = tuple(_box(one, width) for one in drawn)
+    start = drawn[0].invoked
+    boxes = tuple(_box(one, start, width) for one in drawn)
     return Picture(
         width + 16, tuple(f"worker {visible(str(worker))} at {visible(site)}" for worker, site in workers), boxes,
         tuple(_ticks(drawn)), breaks, _link(drawn, boxes), len(events) - len(chosen), _error_text(drawn),
@@ -161,60 +163,74 @@ def _name(event: Mapping[str, Any]) -> str:
 
 def _lay_out(drawn: Sequence[_Drawn]) -> tuple[float, tuple[Mark, ...]]:
     """Give every moment its place, left to right; returns the right end and what is cut out."""
-    moments = sorted(_moments(drawn), key=lambda moment: moment[:2])
+    moments = list(_moments(drawn))
     span = moments[-1][0] - moments[0][0]
     at, before, breaks = float(LEFT), moments[0][0], []
     for time, rank, one in moments:
-        if span and (time - before) * 4 >= span and rank == 0:
+        if span and (time - before) * 4 >= span and rank <= _BEGIN:
             breaks.append(Mark(at + _BREAK / 2, duration_text((time - before) / 1e9)))
             at += _BREAK
-        else:
-            at += _STEP
-        at, before = _place(one, rank, at), time
+        at, before = _place(one, rank, at + _STEP), time
     return max(at, *(one.left + one.width for one in drawn)) + _STEP, tuple(breaks)
 
 
-def _moments(drawn: Iterable[_Drawn]) -> Iterator[tuple[int, int, _Drawn]]:
-    """(ns, rank, operation): 0 its earliest beginning, 1 its beginning, 2 its end, 3 its latest end.
+_Moment = tuple[int, int, _Drawn]
+_EARLY, _BEGIN, _END, _LATE = range(4)
+"""Moments of an operation: its earliest beginning, its beginning, its end, its latest end. In this order at one time:
+operations that touch are concurrent."""
 
-    At one time beginnings come before ends: operations that touch are concurrent.
-    """
+
+def _moments(drawn: Sequence[_Drawn]) -> Iterator[_Moment]:
+    """(ns, which moment, operation) in order. A worker's own operations never overlap: their order is exact."""
+    lanes = [list(_of_lane(one for one in drawn if one.lane == lane)) for lane in sorted({one.lane for one in drawn})]
+    errors = [(one.invoked - one.error, _EARLY, one) for one in drawn if one.error]
+    errors += [(_end_of(one) + one.error, _LATE, one) for one in drawn if one.error and not one.hung]
+    return merge(*lanes, sorted(errors, key=_order), key=_order)
+
+
+def _order(moment: _Moment) -> tuple[int, int]:
+    return moment[:2]
+
+
+def _of_lane(drawn: Iterable[_Drawn]) -> Iterator[_Moment]:
+    now = -UNKNOWN_ERROR
     for one in drawn:
-        yield one.invoked - one.error, 0, one
-        yield one.invoked, 1, one
+        now = max(now, one.invoked)
+        yield now, _BEGIN, one
         if not one.hung:
-            end = one.invoked if one.returned is None else max(one.invoked, one.returned)
-            yield end, 2, one
-            yield end + one.error, 3, one
+            now = max(now, _end_of(one))
+            yield now, _END, one
+
+
+def _end_of(one: _Drawn) -> int:
+    return one.invoked if one.returned is None else max(one.invoked, one.returned)
 
 
 def _place(one: _Drawn, rank: int, at: float) -> float:
     """Put one moment of an operation at `at`, or further right where its box needs the room; returns its place."""
-    if rank == 0:
+    if rank == _EARLY:
         one.early = at
-        return at if one.error else at - _STEP
-    if rank == 1:
-        one.left = at
-    elif rank == 2:
-        at = one.right = one.late = max(at, one.left + one.width)
-    elif one.error:
+    elif rank == _LATE:
         one.late = at
+    elif rank == _BEGIN:
+        one.left = at
     else:
-        return at - _STEP
+        at = one.right = max(at, one.left + one.width)
     return at
 
 
-def _box(one: _Drawn, width: float) -> Box:
+def _box(one: _Drawn, start: int, width: float) -> Box:
     event, told = one.event, result_of(one.event)
     kind, name = visible(str(event.get("step", "?"))), _name(event)
     if one.hung:
-        one.right = one.late = width
+        one.right = width
     state = "guilty" if one.guilty else "open" if one.hung else "done" if event.get("errno") == "ok" else "told"
     letters = int((one.width - _PADDING) / _LETTER) + 1
     where = f"worker {visible(str(event.get('worker', '')))} at {visible(str(event.get('site', '?')))}"
     return Box(
         one.lane, one.left, one.right, _cut(kind, letters), _cut(name, letters), _cut(told, letters),
-        f"{_when(one.invoked)} {where}: {kind}({name}) {told}", state, one.early if one.error else one.left, one.late,
+        f"{_when(one.invoked - start)} {where}: {kind}({name}) {told}", state, one.early if one.error else one.left,
+        max(one.right, one.late),
     )  # fmt: skip
 
 
@@ -223,8 +239,7 @@ def _cut(text: str, letters: int) -> str:
 
 
 def _when(ns: int) -> str:
-    sign = "-" if ns < 0 else "+"
-    return f"{sign}{duration_text(abs(ns) / 1e9)}" if ns else "0"
+    return f"+{duration_text(ns / 1e9)}" if ns else "0"
 
 
 def _ticks(drawn: Sequence[_Drawn]) -> Iterator[Mark]:
@@ -233,7 +248,7 @@ def _ticks(drawn: Sequence[_Drawn]) -> Iterator[Mark]:
     for one in sorted(drawn, key=lambda one: not one.guilty):
         if all(abs(one.left - other) >= _TICK for other in taken):
             taken.append(one.left)
-            yield Mark(one.left, _when(one.invoked))
+            yield Mark(one.left, _when(one.invoked - drawn[0].invoked))
 
 
 def _link(drawn: Sequence[_Drawn], boxes: Sequence[Box]) -> tuple[Box, Box, str] | None:
@@ -251,5 +266,3 @@ def _error_text(drawn: Sequence[_Drawn]) -> str:
         return "the clocks could not be compared"
     worst = max(one.error for one in drawn)
     return f"clocks known to ±{duration_text(worst / 1e9)}" if worst else "one clock, no error between workers"
-
-
