@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from fsconform import __version__
+from fsconform.evidence_commands import replay
 from fsconform.vocabulary.errors import FsconformError
 from fsconform.vocabulary.verdicts import EXIT_CANNOT_TEST, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_KEPT, EXIT_WORDS
-from fsconform.workload_command import workload as workload_command
+from fsconform.workload_command import workload
 
 app = typer.Typer(
     name="fsconform",
@@ -141,6 +143,14 @@ def cells(
 
 
 @app.command()
+def properties() -> None:
+    """Explain every property, as Markdown: the question, how it is measured, what it breaks, who promises it."""
+    from fsconform.report.catalogue_page import catalogue_page
+
+    typer.echo(catalogue_page(), nl=False)
+
+
+@app.command()
 def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]) -> None:
     """Say what these sites are, how they relate, what they can do and what they cannot show."""
     _enter_namespace_for_labs(sites)
@@ -149,12 +159,18 @@ def doctor(sites: Annotated[list[str], typer.Argument(help="Sites to look at.")]
     print_examination(examine(sites))
 
 
-@app.command(name="workload")
-@functools.wraps(workload_command)
-def workload(*arguments: Any, **options: Any) -> None:
-    """See `workload_command`."""
-    _enter_namespace_for_labs(options["sites"])
-    _end(workload_command(*arguments, **options))
+def _add_command(command: Callable[..., int]) -> None:
+    """A command of another module, which returns the exit status."""
+
+    @app.command(name=command.__name__)
+    @functools.wraps(command)
+    def perform(*arguments: Any, **options: Any) -> None:
+        _enter_namespace_for_labs(options.get("sites", []))
+        _end(command(*arguments, **options))
+
+
+for _command in (workload, replay):
+    _add_command(_command)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import count
 
 from fsconform.report.escaping import shorten_keys, visible
+from fsconform.search.replaying import fitting_rounds
 from fsconform.vocabulary.blocks import Content
 from fsconform.vocabulary.contradictions import Contradiction, Order, Result
 from fsconform.vocabulary.errors import CannotTestError
@@ -20,10 +21,6 @@ from fsconform.vocabulary.programs import Program
 from fsconform.vocabulary.steps import CONTENT_LOOKS, Step
 from fsconform.vocabulary.stored_witnesses import StoredWitness
 
-ROUNDS = 100
-LONGEST_S = 60.0
-"""How long the sleeps of all rounds may take together, unless the user asks for more rounds."""
-FEWEST = 3
 _KEY = re.compile(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])|(?<=\.t-)[0-9a-f]{16}(?![0-9a-z])")
 _TEMPORARY = re.compile(r"(?<=\.t)(\d+)-[0-9a-f]{16}(?![0-9a-z])")
 _WIDTH = 116
@@ -84,7 +81,7 @@ class _Names:
 def _program_text(witness: StoredWitness, names: _Names) -> str:
     program = witness.program
     lines = [
-        f"ROUNDS = {_rounds(program)}",
+        f"ROUNDS = {fitting_rounds(program)}",
         f"DIRECTORIES = {[names(directory) for directory in program.directories]!r}",
         "# What each worker does: its site, and its steps. A number is a descriptor's slot; all workers wait for one",
         "# another at `meet`, and start together. Written is: slot, block, version, offset, length.",
@@ -93,12 +90,6 @@ def _program_text(witness: StoredWitness, names: _Names) -> str:
     for lane in program.lanes:
         lines += [f'    ("{lane.site}", [', *_step_lines([_step(step, names) for step in lane.steps]), "    ]),"]
     return "\n".join([*lines, "]", "", "", *_wrong(witness, names), "", ""]) + "\n"
-
-
-def _rounds(program: Program) -> int:
-    """As many as their sleeps leave time for."""
-    slept = max((sum(step.arg for step in lane.steps if step.kind == "sleep") for lane in program.lanes), default=0)
-    return max(FEWEST, min(ROUNDS, int(LONGEST_S * 1e9 / slept))) if slept else ROUNDS
 
 
 def _step_lines(steps: Sequence[str]) -> list[str]:

@@ -15,23 +15,13 @@ from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.findings import Finding
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.programs import Program
+from fsconform.vocabulary.stored_witnesses import StoredWitness
 
-WITNESS_FORMAT = 1
 MESSAGE = 32
 """Rounds performed at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredWitness:
-    """A program and what it is expected to show."""
-
-    kind: str
-    property_id: str
-    story: str
-    program: Program
-    seed: int
-    encoding: int
-    """Version of the byte encoding that the program was drawn with; the program itself does not depend on it."""
+ROUNDS, FEWEST = 100, 3
+LONGEST_S = 60.0
+"""How long the sleeps of all rounds may take together, unless the user asks for more rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,38 +37,44 @@ class Replay:
         return f"reproduced in {self.failures} of {self.rounds} rounds"
 
 
-def witness_json(finding: Finding) -> dict[str, Any]:
-    """The replayable form of a finding of the search."""
-    program = dict(finding.witness.program)
-    seed, encoding = program.pop("seed", 0), program.pop("encoding", ENCODING)
-    return {
-        "format": WITNESS_FORMAT, "kind": finding.kind, "property": finding.property_id, "story": finding.story,
-        "seed": seed, "encoding": encoding, "failures": finding.failures, "rounds": finding.rounds,
-        "program": program, "events": [dict(event) for event in finding.witness.events],
-    }  # fmt: skip
+def fitting_rounds(program: Program) -> int:
+    """How often a program is performed where nobody says so: `ROUNDS`, fewer where its sleeps take long."""
+    slept = max((sum(step.arg for step in lane.steps if step.kind == "sleep") for lane in program.lanes), default=0)
+    return max(FEWEST, min(ROUNDS, int(LONGEST_S * 1e9 / slept))) if slept else ROUNDS
 
 
 def save_witness(finding: Finding, path: Path) -> None:
     """Writes a finding as a witness file (JSON)."""
-    path.write_text(json.dumps(witness_json(finding), indent=1) + "\n")
+    told = dict(finding.witness.program)
+    witness = StoredWitness(
+        finding.kind, finding.property_id, finding.story, Program.from_json(told), told.get("seed", 0),
+        told.get("encoding", ENCODING), failures=finding.failures, rounds=finding.rounds, events=finding.witness.events,
+    )  # fmt: skip
+    path.write_text(json.dumps(witness.to_json(), indent=1) + "\n")
 
 
 def load_witness(path: Path) -> StoredWitness:
-    """Reads a witness file. Raises CannotTestError, naming the file and what is wrong with it."""
+    """Reads a witness file of this version or an older one. Raises CannotTestError, naming the file and its fault."""
     try:
-        data = json.loads(path.read_text())
-        if data["format"] != WITNESS_FORMAT:
-            raise ValueError(f"format {data['format']!r}, this version reads {WITNESS_FORMAT}")
-        return StoredWitness(
-            str(data["kind"]), str(data["property"]), str(data["story"]), Program.from_json(data["program"]),
-            int(data["seed"]), int(data["encoding"]),
-        )  # fmt: skip
+        return read_witness(path.read_text("utf-8"), f"witness {path}")
     except OSError as error:
         raise CannotTestError(f"witness {path}: {error.strerror}") from None
-    except KeyError as error:
-        raise CannotTestError(f"witness {path}: the field {error} is missing") from None
-    except (ValueError, TypeError) as error:
+    except UnicodeDecodeError as error:
         raise CannotTestError(f"witness {path}: {error}") from None
+
+
+def read_witness(text: str, where: str) -> StoredWitness:
+    """The witness that a text of JSON holds. Raises CannotTestError, beginning with `where`."""
+    try:
+        witness = StoredWitness.from_json(json.loads(text))
+    except KeyError as error:
+        raise CannotTestError(f"{where}: the field {error} is missing") from None
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise CannotTestError(f"{where}: {error}") from None
+    if witness.encoding > ENCODING:
+        newest = f"this version of fsconform knows encodings up to {ENCODING}"
+        raise CannotTestError(f"{where}: drawn with encoding {witness.encoding}, {newest}; replay it with a newer one")
+    return witness
 
 
 def replay(
