@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fsconform.probes.catalogue import EXPERIMENTS, TRIALS, experiments
 from fsconform.run.table import BUDGETS, parse_budget, rows
 from fsconform.vocabulary.errors import CannotTestError
-from fsconform.vocabulary.properties import PROPERTIES
+from fsconform.vocabulary.properties import FAMILIES, PROPERTIES
 
 FIRST_CATALOGUE = 26
 """How many properties there were when the size of `quick` was laid down."""
@@ -26,6 +27,12 @@ def test_quick_has_forty_to_sixty_cells_and_at_most_one_for_each_later_property(
 @pytest.mark.parametrize("sites", ["a", "ab"])
 def test_standard_has_at_least_a_hundred_and_fifty_cells(sites: str) -> None:
     assert len(rows("standard", sites)) >= 150
+
+
+def test_every_family_has_its_file_in_the_suite() -> None:
+    suite = files("fsconform.suite")
+    for family in FAMILIES:
+        assert f'fs_cells("{family}")' in (suite / f"test_{family}.py").read_text(encoding="utf-8")
 
 
 def test_a_larger_budget_contains_the_smaller_one() -> None:
