@@ -15,7 +15,7 @@ SEED    ?=
 TESTS   ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conform test lint bench seed-case soak soak-nfs lab-deps clean
+.PHONY: help setup conform test lint bench seed-case soak soak-nfs docs lab-deps clean
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,9 @@ soak: $(DEV) ## 20 quick runs each on ext4 and tmpfs: none violated, none inconc
 soak-nfs: $(DEV) ## 10 quick runs each on NFS 3 and 4.2 with default options, actimeo=1 and noac (needs the lab, an hour)
 	$(BIN)/python -m bench.soak --runs 10 lab=nfs3 lab=nfs3,actimeo=1 lab=nfs3,noac \
 	    lab=nfs4.2 lab=nfs4.2,actimeo=1 lab=nfs4.2,noac
+
+docs: $(STAMP) ## write docs/properties.md from the catalogue and the profiles
+	$(BIN)/fsconform properties > docs/properties.md
 
 lab-deps: ## install what the labs need (Debian; needs root)
 	apt-get install --yes --no-install-recommends fuse3 util-linux e2fsprogs \
