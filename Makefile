@@ -15,7 +15,7 @@ SEED    ?=
 TESTS   ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conform test lint bench seed-case soak soak-nfs docs lab-deps clean
+.PHONY: help setup conform test lint bench seed-case compare findings soak soak-nfs docs lab-deps clean
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,16 @@ bench: $(DEV) ## performance targets, as ratios within one run
 
 seed-case: $(DEV) ## replay the case it was built for and write docs/seed-case.md
 	$(BIN)/python -m bench.seed_page
+
+compare: $(DEV) ## NFSv3, NFSv4.2 and the emulated 3FS side by side, into reports/compare-... (needs the NFS lab, 6 minutes)
+	@set -e; to=reports/compare-$$(date +%Y%m%dT%H%M%S); \
+	for lab in nfs3 nfs4.2 3fs-fuse; do \
+	    $(BIN)/fsconform run --site lab=$$lab --also 'create and missed and settled' --report $$to/$$lab || [ $$? = 1 ]; \
+	done; \
+	$(BIN)/fsconform compare $$to/nfs3 $$to/nfs4.2 $$to/3fs-fuse --output $$to
+
+findings: $(DEV) ## reproduce what real NFS does that surprises and write docs/findings.md (needs the NFS lab)
+	$(BIN)/python -m bench.findings
 
 soak: $(DEV) ## 20 quick runs each on ext4 and tmpfs: none violated, none inconclusive
 	$(BIN)/python -m bench.soak

@@ -18,6 +18,8 @@ from fsconform.vocabulary.trials import Trial, Want
 OLD, NEW = 1, 2
 """Versions of a replaced name; the new one is longer, so that its length tells it apart (`same`: it is not)."""
 NEW_SIZE = 2 * PAGE
+LISTINGS = ("scandir", "scandir_held")
+"""Looks that answer with a listing: by the path of the directory, or rewound through a descriptor that is held."""
 
 
 def written(path: str, key: str, size: int, version: int = 0, fd: int = 0) -> tuple[Step, ...]:
@@ -40,6 +42,7 @@ def look_step(observer: str, path: str, key: str, versioned: bool = False) -> St
         "open_read": Step("open_read", path, key=key, size=size),
         "open_fstat": Step("open_fstat", path),
         "scandir": Step("scandir", directory, names=(name,)),
+        "scandir_held": Step("scandir_held", names=(name,)),
     }[observer]
 
 
@@ -51,6 +54,8 @@ def make_trial(cell: Cell, number: int, directory: str, salt: str) -> Trial:
     key = block_key(salt, cell.id, number)
     build = {"visibility.create": _create, "visibility.replace": _replace, "visibility.unlink": _unlink}
     trial = build[cell.property_id](cell, number, directory, key)
+    if trial.look.kind == "scandir_held":
+        return replace(trial, acquaint=(Step("open_dir", directory),), after=(Step("close"),))
     return replace(trial, acquaint=_acquaintance(trial)) if cell.axis("age") == "settled" else trial
 
 
@@ -94,7 +99,7 @@ def _create(cell: Cell, number: int, directory: str, key: str) -> Trial:
         change = (*before, *written(path, key, PAGE))
     else:
         change = (*before, {"mkdir": Step("mkdir", path)}[publish or ""])
-    want = Want(mask=1, value=1) if look.kind == "scandir" else Want()
+    want = Want(mask=1, value=1) if look.kind in LISTINGS else Want()
     return Trial(cell, number, look, want, (*change, *after), len(before), seed, (), _prime(cell, look, path))
 
 
@@ -119,5 +124,5 @@ def _unlink(cell: Cell, number: int, directory: str, key: str) -> Trial:
     path = f"{directory}/{block_name(key)}"
     look = look_step(cell.axis("observer") or "", path, key)
     seed = (Step("mkdir", directory), *written(path, key, PAGE))
-    want = Want(mask=1, value=0) if look.kind == "scandir" else Want(errno=errno.ENOENT)
+    want = Want(mask=1, value=0) if look.kind in LISTINGS else Want(errno=errno.ENOENT)
     return Trial(cell, number, look, want, (Step("unlink", path),), 0, seed, (), _prime(cell, look, path))

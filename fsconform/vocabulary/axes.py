@@ -25,14 +25,16 @@ PROPERTY_AXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "visibility.create": {
         "publish": ("rename", "excl", "link", "mkdir", "noreplace", "create", "rename-open", "cross-dir"),
         "state": ("cold", "missed", "missed-ancestor", "listed"),
-        "observer": _LOOKS,
+        "observer": (*_LOOKS, "scandir_held"),
         "age": _AGES,
     },
     "visibility.replace": {
         "publish": ("rename",), "state": ("cold", "known", "held", "listed"), "observer": _LOOKS, "age": _AGES,
         "size": ("same",),
     },
-    "visibility.unlink": {"state": ("cold", "known", "held", "listed"), "observer": _LOOKS, "age": _AGES},
+    "visibility.unlink": {
+        "state": ("cold", "known", "held", "listed"), "observer": (*_LOOKS, "scandir_held"), "age": _AGES,
+    },
     "size.grow": {
         "state": ("cold", "known", "held", "listed"),
         "observer": ("stat", "statx", "open_fstat", "fstat_held"),

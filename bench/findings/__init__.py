@@ -1,0 +1,1 @@
+"""What real NFS does that surprises: each finding reproduced by one command, `python -m bench.findings NAME`."""

@@ -1,0 +1,110 @@
+"""Reproduces findings and writes docs/findings.md: `python -m bench.findings [NAME...] [--site SITE] [--output FILE]`.
+
+With names: only these, told on the console (`--site`: at this site only). Without: all, and the page is written. Ends
+with 2 where a lab cannot be had here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.findings.catalogue import FINDINGS, Finding
+from bench.findings.stage import stage
+from fsconform.run.conduct import conduct
+from fsconform.run.options import Options
+from fsconform.run.progress import Silent
+from fsconform.vocabulary.errors import FsconformError
+from fsconform.vocabulary.observations import INF_NS, Observation
+from fsconform.vocabulary.verdicts import CellResult
+
+HEAD = """\
+# What real NFS does that surprises
+
+Every finding below was reproduced by the command that stands with it, on the lab that it names: the kernel's own NFS
+server and clients in guests of User-Mode Linux ([nfs-lab.md](nfs-lab.md)). `make findings` measured the figures and
+wrote this page. A finding is not a violation: most are within what nfs(5) promises, and the profiles say so. They are
+what an application must be ready for.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 where everything could be tried, else 2."""
+    parser = argparse.ArgumentParser(prog="python -m bench.findings", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=", ".join(finding.name for finding in FINDINGS))
+    parser.add_argument("--site", help="try it at this site only")
+    parser.add_argument("--output", type=Path, default=Path("docs/findings.md"))
+    options = parser.parse_args(arguments)
+    known = {finding.name: finding for finding in FINDINGS}
+    if unknown := set(options.names) - known.keys():
+        parser.error(f"no finding is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    chosen = [known[name] for name in options.names] or list(FINDINGS)
+    told: dict[str, list[tuple[str, list[str]]]] = {}
+    for finding in chosen:
+        for site in [options.site] if options.site else finding.sites:
+            try:
+                lines = measure(finding, site)
+            except FsconformError as error:
+                print(f"{finding.name} at {site}: {error}", file=sys.stderr)
+                return 2
+            print(f"{finding.name} at {site}:", *lines, sep="\n    ", flush=True)
+            told.setdefault(finding.name, []).append((site, lines))
+    if not options.names:
+        options.output.write_text("\n".join(page(told)) + "\n", encoding="utf-8")
+        print(f"written: {options.output}")
+    return 0
+
+
+def measure(finding: Finding, site: str) -> list[str]:
+    """What was seen at one site, a line each. Raises FsconformError where it cannot be tried."""
+    if finding.program is not None:
+        with stage(site) as ready:
+            seen = finding.program(ready)
+        return [f"{seen.met} of {seen.tried} {finding.unit}", *([seen.more] if seen.more else [])]
+    record = conduct(Options((site,), cell_ids=finding.cells, search=False), Silent())
+    return [f"`{result.cell.id}`: {_told(result)}" for result in record.cells]
+
+
+def _told(result: CellResult) -> str:
+    seen = result.observation
+    if seen.latency:
+        return f"{_latency(seen)}; {result.promise}: {result.verdict.value}"
+    winners = ", ".join(f"{what} {count}" for what, count in _winners(seen).items())
+    return f"{winners}, of {seen.informative} contested rounds; {result.promise}: {result.verdict.value}"
+
+
+def _latency(seen: Observation) -> str:
+    found = [trial for trial in seen.latency if trial.hi < INF_NS]
+    middles = [(max(trial.lo, 0) + trial.hi) / 2e9 for trial in found]
+    if not middles:
+        return f"not seen in {len(seen.latency)} trials"
+    cures = [f"{cure.name} cured {cure.cured} of {cure.trials} (untouched: {cure.control_visible} of "
+             f"{cure.control_trials})" for cure in seen.cures if cure.cured]  # fmt: skip
+    told = f"median {median(middles):.2f} s, {min(middles):.2f} to {max(middles):.2f} s in {len(middles)} trials"
+    return "; ".join([told, *cures])
+
+
+def _winners(seen: Observation) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for outcome, count in seen.outcomes.items():
+        word = outcome.partition(",")[0]
+        counts[word] = counts.get(word, 0) + count
+    return counts
+
+
+def page(told: dict[str, list[tuple[str, list[str]]]]) -> Iterator[str]:
+    """The lines of docs/findings.md."""
+    yield from HEAD.splitlines()
+    for finding in FINDINGS:
+        yield from ("", f"## {finding.title}", "", finding.sequence, "", f"*Why.* {finding.cause}", "")
+        for site, lines in told[finding.name]:
+            yield f"- `{site.removeprefix('lab=')}`: {lines[0]}"
+            yield from (f"    - {line}" for line in lines[1:])
+        yield from ("", f"Source: {finding.source}.", "", "```sh", *finding.commands(), "```")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
