@@ -176,7 +176,7 @@ for _command in (workload, replay):
 @app.command()
 def compare(
     runs: Annotated[list[str], typer.Argument(help="Two reports or more: their directories, or report.json files.")],
-    output: Annotated[Path | None, typer.Option(help="Write compare.md and compare.json into this directory.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write compare.html, compare.md and compare.json here.")] = None,
 ) -> None:
     """Show runs side by side: what was promised, what was seen, and how they differ."""
     from fsconform.report.comparison import compare as side_by_side
@@ -213,15 +213,17 @@ def selftest(
     property_id: Annotated[
         list[str] | None, typer.Option("--property", help="Only mutants that break this property.")
     ] = None,
+    full: Annotated[bool, typer.Option(help="Try every mutant by every cell: the full matrix, half an hour.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the kill matrix to this Markdown file.")] = None,
 ) -> None:
     """Let the emulated filesystem lie in every way it knows, and see that every lie is caught. Ends with 0 or 3."""
     _enter_namespace()
-    from fsconform.report.kill_matrix import attempt_line, matrix_markdown, summary_line
+    from fsconform.report.kill_matrix import attempt_line, matrix_markdown, summary_lines
     from fsconform.run.selftest import selftest as perform
 
-    result = perform(mutant or (), property_id or (), lambda attempt: typer.echo(attempt_line(attempt)))
-    typer.echo(summary_line(result))
+    result = perform(mutant or (), property_id or (), full, lambda attempt: typer.echo(attempt_line(attempt)))
+    for line in summary_lines(result):
+        typer.echo(line)
     if output:
         output.write_text(matrix_markdown(result), encoding="utf-8")
     _end(result.exit_status)

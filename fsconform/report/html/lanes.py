@@ -18,8 +18,8 @@ from fsconform.report.witnesses import CONTROL, result_of
 from fsconform.vocabulary.histories import UNKNOWN_ERROR
 from fsconform.vocabulary.observations import Witness
 
-MOST = 14
-"""Operations that one picture can hold; of more those next to the contradiction are drawn."""
+MOST = 10
+"""Operations that one picture can hold; of more those that tell the contradiction are drawn."""
 LANE, BOX, HEAD, LEFT = 84, 62, 20, 96
 """Heights of a lane, of a box in it, and of what stands above; width of the lanes' names. All in pixels."""
 _LETTER, _PADDING, _NARROWEST, _WIDEST = 6.8, 20, 72, 200
@@ -129,20 +129,30 @@ def picture_of(witness: Witness | None) -> Picture | None:
     boxes = tuple(_box(one, start, width) for one in drawn)
     return Picture(
         width + 16, tuple(f"worker {visible(str(worker))} at {visible(site)}" for worker, site in workers), boxes,
-        tuple(_ticks(drawn)), breaks, _link(drawn, boxes), len(events) - len(chosen), _error_text(drawn),
+        tuple(_ticks(drawn)), breaks, _link(drawn, boxes, breaks), len(events) - len(chosen), _error_text(drawn),
     )  # fmt: skip
 
 
 def _drawable(event: Mapping[str, Any]) -> bool:
-    return event.get("step") not in CONTROL and type(event.get("invoked_ns")) is int
+    never = event.get("step") in CONTROL or event.get("errno") == "NOT_RUN"
+    return not never and type(event.get("invoked_ns")) is int
 
 
 def _chosen(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """In order of invocation; of too many those that are next to the guilty ones (the first ones without any)."""
+    """In order of invocation; of too many those that are about the same names as the guilty ones, the nearest first."""
     ordered = sorted(events, key=lambda event: int(event["invoked_ns"]))
     guilty = [number for number, event in enumerate(ordered) if event.get("guilty")] or [0]
-    near = sorted(range(len(ordered)), key=lambda number: min(abs(number - one) for one in guilty))[:MOST]
-    return [ordered[number] for number in sorted(near)]
+    names = set[object]().union(*(_paths(ordered[number]) for number in guilty))
+
+    def distance(number: int) -> tuple[bool, int]:
+        related = number in guilty or bool(names & _paths(ordered[number]))
+        return not related, min(abs(number - one) for one in guilty)
+
+    return [ordered[number] for number in sorted(sorted(range(len(ordered)), key=distance)[:MOST])]
+
+
+def _paths(event: Mapping[str, Any]) -> set[object]:
+    return {str(event[key]) for key in ("path", "other") if event.get(key)}
 
 
 def _begin(event: Mapping[str, Any], lane: int) -> _Drawn:
@@ -251,12 +261,13 @@ def _ticks(drawn: Sequence[_Drawn]) -> Iterator[Mark]:
             yield Mark(one.left, _when(one.invoked - drawn[0].invoked))
 
 
-def _link(drawn: Sequence[_Drawn], boxes: Sequence[Box]) -> tuple[Box, Box, str] | None:
+def _link(drawn: Sequence[_Drawn], boxes: Sequence[Box], breaks: Sequence[Mark]) -> tuple[Box, Box, str] | None:
+    """Of two guilty operations with a long time between them."""
     guilty = [(one, box) for one, box in zip(drawn, boxes, strict=True) if one.guilty]
     if len(guilty) < 2:
         return None
     (first, start), (last, end) = guilty[0], guilty[-1]
-    if first.returned is None or first.returned > last.invoked or first.lane == last.lane:
+    if first.returned is None or not any(start.right < gap.at < end.left for gap in breaks):
         return None
     return start, end, f"{duration_text((last.invoked - first.returned) / 1e9)} later"
 

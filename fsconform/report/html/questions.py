@@ -66,7 +66,7 @@ class Asked:
     family: str
     axes: tuple[tuple[str, str], ...]
     setting: str
-    topology: str
+    """What the axes and the topology mean, a sentence."""
     expected: str
     promise: Promise
     breaks: str
@@ -118,11 +118,16 @@ def _asked(record: RunRecord, row: Row, results: Sequence[CellResult], heads: fr
     series = tuple(_series(results))
     return Asked(
         row=row, anchor=anchor_of(first.cell.id), family=first.cell.family, axes=first.cell.axes,
-        setting=setting_text(first.cell), topology=TOPOLOGY_WORDS.get(first.topology, first.topology),
+        setting=_sentence(setting_text(first.cell), TOPOLOGY_WORDS.get(first.topology, first.topology)),
         expected=expected_text(first), promise=first.promise, breaks=breaks_where_broken(first), series=series,
         chart=draw(row, series) if any(one.curve.missed for one in series) else None,
         parts=tuple(_part(record, result) for result in results), open=first.cell.id in heads,
     )  # fmt: skip
+
+
+def _sentence(*clauses: str) -> str:
+    told = "; ".join(filter(None, clauses))
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 def _series(results: Sequence[CellResult]) -> Iterator[Series]:
@@ -138,11 +143,12 @@ def draw_chart(row: Row, series: Sequence[Series]) -> Markup:
 
 
 def _part(record: RunRecord, result: CellResult) -> Part:
-    observation = result.observation
+    observation, figures = result.observation, _figures(result)
     trials = f"{count_text(observation.informative, 'informative trial')} of {observation.attempted:,}"
     return Part(
         cell_id=result.cell.id, roles=roles_text(result), reason=result.judgement.reason, trials=trials,
-        outcomes=outcomes_text(result), figures=_figures(result), cures=cure_rows((result,)),
+        outcomes=outcomes_text(result), figures=_sentence(figures) if figures else "",
+        cures=cure_rows((result,)),
         shots={delay: f"{hits} of {looks}" for delay, (hits, looks) in observation.single_shot.items()},
         proof=_proof(result), again=repeat_command(record, result.cell.id),
     )  # fmt: skip
