@@ -13,7 +13,7 @@ from importlib.resources import files
 PACKAGE = "fsconform.fleet.worker"
 MODULES = (
     "watchdog", "barrier", "line", "blocks", "calls", "descriptors", "looks", "steps", "requests", "loop", "acting",
-    "observing", "tree", "facts", "capabilities", "handshake", "inquiries",
+    "observing", "tree", "facts", "environment", "capabilities", "handshake", "inquiries",
 )  # fmt: skip
 """In the order of their imports: what a module imports stands before it."""
 

@@ -125,6 +125,8 @@ def _load(name_or_path: str, extending: tuple[str, ...]) -> Profile:
     """`extending`: the files that are being read because each extends the next."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         path = Path(name_or_path)
+    elif extending and (beside := Path(extending[-1]).parent / f"{name_or_path}.toml").is_file():
+        path = beside
     elif name_or_path in shipped_profiles():
         path = _shelf() / f"{name_or_path}.toml"
     else:

@@ -84,6 +84,7 @@ def _compact_time(started: str) -> str:
 
 
 def _files(record: RunRecord) -> Iterator[tuple[str, Render]]:
+    from fsconform.report.evidence_environment import environment_bytes
     from fsconform.report.histories import history_bytes, history_name, history_names
     from fsconform.report.reproducer_files import witness_files
 
@@ -94,6 +95,9 @@ def _files(record: RunRecord) -> Iterator[tuple[str, Render]]:
     for name in history_names(record):
         yield f"histories/{history_name(name)}", lambda name=name: history_bytes(record, name)  # type: ignore[misc]
     yield from witness_files(record)
+    yield "environment.json", lambda: environment_bytes(record)
+    for name, text in record.profile_texts.items():
+        yield f"profile/{name}", lambda text=text: text.encode("utf-8")  # type: ignore[misc]
 
 
 def _json(record: RunRecord) -> bytes:

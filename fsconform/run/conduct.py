@@ -13,12 +13,14 @@ from fsconform.fleet.fleet import Fleet, SiteLost, Worker
 from fsconform.fleet.launch import Launch
 from fsconform.judging.applications import judge_applications
 from fsconform.judging.judgement import judge
+from fsconform.judging.profile_texts import profile_texts
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.oracles.examination import examine
 from fsconform.run import refusals
 from fsconform.run.crew import Crew, hire, racers_per_site
 from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
+from fsconform.run.environments import finish_environments, read_environments
 from fsconform.run.interrupts import one_interrupt
 from fsconform.run.janitor import Janitor
 from fsconform.run.labs import count_mounts, mounted, parse_sites
@@ -92,6 +94,7 @@ class _Run:
             asked = load_profile(self.options.profile) if self.options.profile else None
             found = self._survey(fleet, scouts, asked)
             by_letter = {worker.letter: worker for worker in scouts}
+            before = read_environments(fleet, by_letter, found.sites)
             measured, results, profile = Measured(), (), None  # type: Measured, tuple[CellResult, ...], Profile | None
             try:
                 profile = choose_profile(self.options.profile, found.sites)
@@ -99,6 +102,9 @@ class _Run:
                 promises = {row.cell.id: profile.promise_among(row.cell, found.sites) for row in chosen}
                 measured = self._measure(fleet, by_letter, found, profile, chosen, promises)
                 results = tuple(self._judged(row.cell, promises, found, measured) for row in chosen)
+                environments = finish_environments(
+                    fleet, {} if measured.interrupted else by_letter, found.sites, before, measured.trials.values()
+                )
             finally:
                 removal = self._tidy(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *measured.faults, *fleet.abandoned)
@@ -130,6 +136,8 @@ class _Run:
             applications=judge_applications(results),
             histories=measured.histories,
             trials=_convicting_trials(results, measured),
+            environments=environments,
+            profile_texts=profile_texts(profile),
         )  # fmt: skip
 
     def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:

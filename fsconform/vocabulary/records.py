@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fsconform.vocabulary.applications import ApplicationVerdict
+from fsconform.vocabulary.environments import SiteEnvironment
 from fsconform.vocabulary.findings import SearchSummary
 from fsconform.vocabulary.histories import RoundHistory
 from fsconform.vocabulary.sites import Site
@@ -65,6 +66,10 @@ class RunRecord:
     """Cell id -> history of a violated cell."""
     trials: Mapping[str, tuple[TrialResult, ...]] = field(default_factory=dict)
     """Cell id -> all trials of a violated cell about latency."""
+    environments: tuple[SiteEnvironment, ...] = ()
+    """What stood around the sites, of those that answered."""
+    profile_texts: Mapping[str, str] = field(default_factory=dict)
+    """File name -> text of the profile in force and of those it extends."""
 
     @property
     def verdict(self) -> Verdict:
