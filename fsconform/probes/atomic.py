@@ -150,11 +150,11 @@ def order(cells: Sequence[Cell], letters: Sequence[str], salt: str) -> Experimen
     olds, paths = ("old-1", "old-2"), tuple(map(block_name, keys))
     writer = (
         *(step for old, key in zip(olds, keys, strict=True) for step in written(old, key, SIZES["4k"])), BARRIER,
-        Step("rename", olds[0], paths[0]), Step("sleep", arg=DELAY_NS), Step("rename", olds[1], paths[1]),
+        Step("rename", olds[0], paths[0]), BARRIER, Step("sleep", arg=DELAY_NS), Step("rename", olds[1], paths[1]),
     )  # fmt: skip
     close = (Step("stat", olds[0]), Step("stat", paths[0])) * PAIRS
     paced = (Step("stat", olds[1]), Step("stat", paths[1]), Step("sleep", arg=PACE_NS)) * PACED_PAIRS
-    lanes = (Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *close, *paced)))
+    lanes = (Lane(cell.acting, writer), Lane(cell.observing, (BARRIER, *close, BARRIER, *paced)))
     return Experiment(name, Program(lanes, names=paths), tuple(cells), _observe_order, 2 * SIZES["4k"])
 
 

@@ -16,6 +16,7 @@ from fsconform.judging.judgement import judge
 from fsconform.judging.profile_texts import profile_texts
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.oracles.examination import examine
+from fsconform.oracles.retransmissions import doubt
 from fsconform.run import refusals
 from fsconform.run.crew import Crew, hire, racers_per_site
 from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
@@ -214,9 +215,11 @@ class _Run:
         def promise_of(cell: Cell) -> Promise:
             return profile.promise_among(cell, found.sites)
 
+        doubtful = profile.retransmit_ambiguous(found.sites)
+
         def search(seconds: float, stop: Callable[[], bool]) -> SearchSummary:
             return hunt(
-                perform, examine, lambda anomaly, history: rule(anomaly, history, promise_of), ground,
+                perform, lambda history: examine(doubt(history, doubtful)), lambda anomaly, history: rule(anomaly, history, promise_of), ground,
                 self.options.seed, SearchBudget(seconds=seconds), lambda: stop() or bool(fleet.lost_sites),
             )  # fmt: skip
 
