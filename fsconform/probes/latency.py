@@ -102,17 +102,17 @@ def observe(results: Sequence[TrialResult]) -> Observation:
         refused=refused.most_common(1)[0][0] if refused and not intervals else "",
         cures=_cures(results),
         single_shot=_single_shots(results),
-        witness=replace(_witness(*guilty), **_first_violation(watched)) if guilty else None,
+        witness=_with_first_violation(_witness(*guilty), watched) if guilty else None,
         reason=", ".join(f"{count} x {what}" for what, count in missing.most_common(3)),
     )
 
 
-def _first_violation(watched: Sequence[TrialResult]) -> dict[str, int]:
-    """How many trials had been made when a look surely missed a change, and how long that was after the first."""
+def _with_first_violation(witness: Witness, watched: Sequence[TrialResult]) -> Witness:
+    """The witness with how soon a look surely missed a change, counted from the first change on."""
     intervals = [(result, measure(result)) for result in watched if not _disturbance(result)]
     seen = min(result.last_miss or 0 for result, interval in intervals if interval and interval.lo > 0)
     changes = [result.change_invoked for result, _ in intervals if result.change_invoked is not None]
-    return {"trials": sum(change <= seen for change in changes), "after_ns": seen - min(changes)}
+    return replace(witness, trials=sum(change <= seen for change in changes), after_ns=seen - min(changes))
 
 
 def worst_of(results: Sequence[TrialResult]) -> TrialResult:

@@ -8,56 +8,74 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from fsconform.lab.mutants import MUTANTS
-from fsconform.lab.mutants.registry import Mutant
-from fsconform.run.conduct import candidate_rows, conduct
+from fsconform.lab.mutants.registry import STRICT, Mutant
+from fsconform.run.conduct import conduct
 from fsconform.run.options import Options
 from fsconform.run.progress import Silent
+from fsconform.run.selection import matches
+from fsconform.run.table import BUDGETS, Row, rows
 from fsconform.vocabulary.errors import unknown
-from fsconform.vocabulary.properties import PROPERTIES
+from fsconform.vocabulary.properties import FAMILIES, PROPERTIES
 from fsconform.vocabulary.records import RunRecord
+from fsconform.vocabulary.sites import LETTERS
 from fsconform.vocabulary.verdicts import EXIT_FAULT, EXIT_KEPT, CellResult, Verdict
 
-PROFILE, BUDGET = "posix-local", "smoke"
-TRUTHFUL = ""
-"""Stands for the lab without any mutant."""
+BUDGET = "smoke"
+CANARIES = tuple(next(word for word in PROPERTIES if word.startswith(f"{family}.")) for family in FAMILIES)
+"""The first property of every family: its first cell is tried with every mutant."""
+_SITES = LETTERS[:2]
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One property that a mutant broke: `violations` of `trials` in `seconds` of that mutant's run."""
+    """One property that a mutant broke, over all its cells."""
 
     property_id: str
     violations: int
     trials: int
+    witness_trials: int | None
+    """How many trials the quickest cell needed until the first violation; None where a refusal is the violation."""
+    witness_s: float | None
+    """How long that took, from that cell's first trial on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one mutant came to."""
+    """What one lab, with a mutant or without any, came to."""
 
+    lab: str
+    """As `lab=` takes it."""
     mutant: str
+    """Empty for a lab that does not lie."""
+    named: frozenset[str]
+    """The properties that the mutant is to break."""
     kills: tuple[Kill, ...]
     survived: tuple[str, ...]
     """Properties that it names and that did not break."""
     accused: tuple[str, ...]
     """Properties that broke and that it neither names nor explains."""
+    incidents: tuple[str, ...]
+    """What went wrong beside the verdicts."""
     seconds: float
 
     @property
     def right(self) -> bool:
-        """Caught by what it names, and by nothing else."""
-        return not self.survived and not self.accused
+        """Caught by what it names, and by nothing else; the run itself went well."""
+        return not (self.survived or self.accused or self.incidents)
 
 
 @dataclass(frozen=True, slots=True)
 class Selftest:
-    """All attempts, the truthful lab first."""
+    """All attempts, the labs without mutants first."""
 
     attempts: tuple[Attempt, ...]
     without_mutant: tuple[str, ...]
-    """Properties that no mutant breaks."""
+    """Properties that no mutant breaks, though these labs could show them."""
+    elsewhere: tuple[str, ...]
+    """Properties that only other sites than these labs can show."""
 
     @property
     def exit_status(self) -> int:
@@ -67,12 +85,16 @@ class Selftest:
 
 
 def selftest(
-    mutants: Sequence[str] = (), properties: Sequence[str] = (), tell: Callable[[Attempt], None] = lambda _: None
+    mutants: Sequence[str] = (),
+    properties: Sequence[str] = (),
+    full: bool = False,
+    tell: Callable[[Attempt], None] = lambda _: None,
 ) -> Selftest:
-    """Try the truthful lab and every mutant (or these, or those that break these properties).
+    """Try every mutant (or these, or those that break these properties), and the labs without them.
 
-    Each is tried by the cells of the properties it names and one canary of every other property. Raises
-    CannotTestError for an unknown mutant or property, and where the lab cannot be mounted here.
+    Each mutant is tried by the cells of the properties it names and by the canaries, or with `full` by all cells, as
+    the labs without mutants are. Raises CannotTestError for an unknown mutant or property, and where a lab cannot be
+    mounted here.
     """
     for word in mutants:
         if word not in MUTANTS:
@@ -80,52 +102,72 @@ def selftest(
     for word in properties:
         if word not in PROPERTIES:
             raise unknown("property", word, PROPERTIES)
+    chosen = list(_chosen(mutants, properties))
     attempts = []
-    for name in (TRUTHFUL, *_chosen(mutants, properties)):
-        attempts.append(_attempt(name))
+    for place in dict.fromkeys([STRICT, *(mutant.against for mutant in chosen)]):
+        attempts.append(_attempt(None, place, every_cell()))
+        tell(attempts[-1])
+    for mutant in chosen:
+        attempts.append(_attempt(mutant, mutant.against, every_cell() if full else cells_for(mutant)))
         tell(attempts[-1])
     broken = frozenset[str]().union(*(mutant.properties for mutant in MUTANTS.values()))
-    return Selftest(tuple(attempts), tuple(sorted(set(PROPERTIES) - broken)))
+    shown = frozenset(_cells())
+    return Selftest(tuple(attempts), tuple(sorted(shown - broken)), tuple(sorted(set(PROPERTIES) - shown)))
 
 
-def _chosen(mutants: Sequence[str], properties: Sequence[str]) -> Iterator[str]:
+def _chosen(mutants: Sequence[str], properties: Sequence[str]) -> Iterator[Mutant]:
     for name, mutant in MUTANTS.items():
         wanted = name in mutants or bool(mutant.properties & set(properties))
         if mutant.properties and (wanted or not (mutants or properties)):
-            yield name
+            yield mutant
 
 
-def _attempt(name: str) -> Attempt:
-    mutant = MUTANTS.get(name)
+def cells_for(mutant: Mutant) -> tuple[str, ...]:
+    """The cells of the properties that a mutant names and that can show it, and the canaries."""
+    named = [cell for word, cells in _cells().items() if word in mutant.properties for cell in cells]
+    if mutant.where:
+        everything = [row.cell for row in rows(BUDGETS[-1], _SITES) if row.cell.property_id in mutant.properties]
+        named = [cell.id for cell in everything if matches(mutant.where, cell.id)]
+    canaries = [cells[0] for word, cells in _cells().items() if word in CANARIES]
+    return tuple(dict.fromkeys([*named, *canaries]))
+
+
+def every_cell() -> tuple[str, ...]:
+    """All cells that a mutant may be tried by."""
+    return tuple(cell for cells in _cells().values() for cell in cells)
+
+
+@cache
+def _cells() -> dict[str, tuple[str, ...]]:
+    """Property -> its cells of the smallest budget that has any; those that need other sites left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for tier in BUDGETS:
+        here: dict[str, list[Row]] = {}
+        for row in rows(tier, _SITES):
+            if not row.only:
+                here.setdefault(row.cell.property_id, []).append(row)
+        for word, entries in here.items():
+            found.setdefault(word, tuple(row.cell.id for row in entries))
+    return found
+
+
+def _attempt(mutant: Mutant | None, place: tuple[str, str], cells: tuple[str, ...]) -> Attempt:
     begun = time.monotonic()
-    record = conduct(_options(name, mutant), Silent())
+    lab = mutant.lab if mutant else place[0]
+    record = conduct(Options((f"lab={lab}",), place[1], BUDGET, seed=1, cell_ids=cells, search=False), Silent())
     broken = _broken(record)
-    named = mutant.properties if mutant else frozenset()
+    named = mutant.properties if mutant else frozenset[str]()
     excused = named | set(mutant.also if mutant else ())
     return Attempt(
-        name,
+        lab,
+        mutant.name if mutant else "",
+        named,
         tuple(_kill(property_id, results) for property_id, results in sorted(broken.items())),
         tuple(sorted(named - set(broken))),
         tuple(sorted(set(broken) - excused)),
+        record.incidents,
         time.monotonic() - begun,
     )
-
-
-def _options(name: str, mutant: Mutant | None) -> Options:
-    lab = f"lab=strict,mutant={name}" if name else "lab=strict"
-    return Options((lab,), PROFILE, BUDGET, seed=1, cell_ids=_cells(mutant), search=False)
-
-
-def _cells(mutant: Mutant | None) -> tuple[str, ...]:
-    """All cells of what the mutant names, and the first cell of every other property as a canary."""
-    chosen: list[str] = []
-    seen: set[str] = set()
-    for row in candidate_rows(Options(("lab=strict",), PROFILE, BUDGET)):
-        property_id = row.cell.property_id
-        if property_id not in seen or (mutant and property_id in mutant.properties):
-            chosen.append(row.cell.id)
-        seen.add(property_id)
-    return tuple(chosen)
 
 
 def _broken(record: RunRecord) -> dict[str, list[CellResult]]:
@@ -138,4 +180,9 @@ def _broken(record: RunRecord) -> dict[str, list[CellResult]]:
 
 def _kill(property_id: str, results: Sequence[CellResult]) -> Kill:
     violations = sum(max(1, result.judgement.violations) for result in results)
-    return Kill(property_id, violations, sum(result.observation.attempted for result in results))
+    trials = sum(result.observation.attempted for result in results)
+    witnesses = [result.observation.witness for result in results if result.observation.witness]
+    quickest = min(witnesses, key=lambda witness: witness.after_ns, default=None)
+    if quickest is None:
+        return Kill(property_id, violations, trials, None, None)
+    return Kill(property_id, violations, trials, quickest.trials, quickest.after_ns / 1e9)

@@ -50,6 +50,10 @@ class Witness:
     events: tuple[Mapping[str, Any], ...]
     story: str
     """One line in words: expected, got."""
+    trials: int = 0
+    """How many trials had been made when the first violation showed, that one included; 0: not known."""
+    after_ns: int = 0
+    """From the beginning of the first trial to the look that showed the first violation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,21 @@ from fsconform.lab.mutants import (
     caches,
     capabilities,
     contents,
+    cuts,
+    descriptors,
     hangs,
     incarnations,
     lengths,
+    links,
     listings,
     losers,
     renames,
     winners,
+    writes,
 )
 from fsconform.lab.mutants.registry import MUTANTS, Mutant
 
 __all__ = [
-    "MUTANTS", "Mutant", "caches", "capabilities", "contents", "hangs", "incarnations", "lengths", "listings",
-    "losers", "renames", "winners",
+    "MUTANTS", "Mutant", "caches", "capabilities", "contents", "cuts", "descriptors", "hangs", "incarnations",
+    "lengths", "links", "listings", "losers", "renames", "winners", "writes",
 ]  # fmt: skip

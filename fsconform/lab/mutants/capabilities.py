@@ -19,6 +19,8 @@ _NO_LINK = {
     "exclusive.stale-eexist": _NO_CONTEST,
     "exclusive.success-told": _NO_CONTEST,
     "exclusive.loser-sees": _NO_CONTEST,
+    "link.identity": "there is no second name",
+    "link.count": "there is no second name",
 }
 _NO_NOREPLACE = {key: why for key, why in _NO_LINK.items() if why == _NO_CONTEST}
 
@@ -48,6 +50,7 @@ mutant(
 mutant(
     "no-mmap", "a shared mapping is refused with ENODEV", "Documentation/filesystems/fuse/fuse-io.rst",
     ("capability.mmap",),
+    dict.fromkeys(("mmap.held-reader", "mmap.truncate"), "there is no mapping"),
 )(refusals.no_shared_mapping)  # fmt: skip
 mutant(
     "no-fallocate", "fallocate is refused with EOPNOTSUPP", "fallocate(2); NFSv3", ("capability.fallocate",)

@@ -1,4 +1,4 @@
-"""Mutants of content: for a moment after a rename the file reads wrong; writes that store something else."""
+"""Mutants of content: for a moment after a rename the file reads wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from fsconform.lab.mutants.registry import mutant
 _PAGE = 4096
 _BREAKS = ("content.complete", "atomic.content")
 _WINDOW_S = 0.1
-_LARGE = 1 << 15
 _INVERTED = bytes(255 - byte for byte in range(256))
 
 
@@ -177,22 +176,3 @@ def foreign_page(lab: Lab, knobs: Knobs) -> None:
         return page + data[_PAGE:] if len(data) >= _PAGE == len(page) else data
 
     _spoil_publications(lab, knobs, mix)
-
-
-@mutant(
-    "write-loses-tail",
-    "a write of 32 KiB or more says that it stored everything, and its last page is not there",
-    "e2b-dev/infra pull request 2144: short pieces taken for whole ones; POSIX write() returns the bytes written",
-    _BREAKS,
-    racy=True,
-)
-def write_loses_tail(lab: Lab, knobs: Knobs) -> None:
-    """Short writes are left alone."""
-    write = lab.operations.write
-
-    def store_less(call: Call, handle: Handle, offset: int, data: memoryview, flags: int) -> int:
-        if len(data) < _LARGE or not knobs.strikes(call):
-            return write(call, handle, offset, data, flags)
-        return write(call, handle, offset, data[:-_PAGE], flags) + _PAGE
-
-    lab.operations.write = store_less

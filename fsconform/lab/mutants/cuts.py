@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconform.lab.calls import Call
-from fsconform.lab.inodes import AttributeChange, Inode
+from fsconform.lab.inodes import AttributeChange, Handle, Inode
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
+from fsconform.lab.mutants.memory import Memory
 from fsconform.lab.mutants.registry import mutant
 
 
@@ -28,3 +29,36 @@ def cut_ignored(lab: Lab, knobs: Knobs) -> None:
             return set_attributes(call, number, replace(change, size=None) if ignored else change)
 
     lab.operations.set_attributes = ignore
+
+
+@mutant(
+    "cut-unseen",
+    "for `ttl` after a file was cut, other mounts are told its old length, and read what it had there",
+    "llvm/llvm-project pull request 220936: the attribute cache hides that a mapped file was changed",
+    ("mmap.truncate",),
+)
+def cut_unseen(lab: Lab, knobs: Knobs) -> None:
+    """truncate(2) and ftruncate(2); an open with O_TRUNC is seen at once."""
+    operations, store = lab.operations, lab.store
+    size, read, set_attributes = operations.size, operations.read, operations.set_attributes
+    before: Memory[int, tuple[bytes, int]] = Memory(lab)
+
+    def cut(call: Call, number: int, change: AttributeChange) -> Inode:
+        with store.lock:
+            inode = store.inode(number)
+            shorter = change.size is not None and change.size < len(inode.data)
+            if shorter and knobs.strikes(call):
+                before.keep(number, (bytes(inode.data), call.client.number), knobs.ttl)
+            return set_attributes(call, number, change)
+
+    def old_size(call: Call, inode: Inode) -> int:
+        data, by = before.get(inode.number) or (b"", call.client.number)
+        return size(call, inode) if by == call.client.number else len(data)
+
+    def read_old(call: Call, handle: Handle, offset: int, length: int, flags: int) -> bytes:
+        data, by = before.get(handle.inode.number) or (b"", call.client.number)
+        if by == call.client.number:
+            return read(call, handle, offset, length, flags)
+        return data[offset : offset + length]
+
+    operations.size, operations.read, operations.set_attributes = old_size, read_old, cut

@@ -32,6 +32,9 @@ class Mutant:
     """Whether it shows only where calls meet or by chance: such a one must be caught at p = 0.05, too."""
     against: tuple[str, str] = STRICT
     """The lab that it is installed in, and the profile that it is held against."""
+    where: str = ""
+    """An expression over ids of cells (as `-k` takes it): which cells of its properties can show it, of whatever
+    budget; empty: those of the smallest budget."""
     shown_by: str = ""
     """What shows a mutant that breaks no property of the catalogue."""
 
@@ -54,6 +57,7 @@ def mutant(
     ttl: float = 0.4,
     racy: bool = False,
     against: tuple[str, str] = STRICT,
+    where: str = "",
     shown_by: str = "",
 ) -> Callable[[Trait], Trait]:
     """Enter a trait into the catalogue.
@@ -69,7 +73,7 @@ def mutant(
         if bool(breaks) == bool(shown_by):
             raise ValueError(f"mutant {name!r}: needs properties that it breaks, or what else shows it")
         MUTANTS[name] = Mutant(
-            name, summary, report, frozenset(breaks), install, also or {}, window, ttl, racy, against, shown_by
+            name, summary, report, frozenset(breaks), install, also or {}, window, ttl, racy, against, where, shown_by
         )
         return install
 

@@ -15,7 +15,9 @@ from fsconform.lab.mutants.contests import (
     CREATE,
     LINK,
     MKDIR,
+    NODE,
     RENAME,
+    SYMLINK,
     Attempt,
     Contest,
     Contests,
@@ -68,6 +70,32 @@ def two_winners_mkdir(lab: Lab, knobs: Knobs) -> None:
 def two_winners_link(lab: Lab, knobs: Knobs) -> None:
     """The name stays the first one's file."""
     let_first_win(lab, knobs, _share, (LINK,))
+
+
+@mutant(
+    "two-winners-symlink",
+    "contenders for one name by symlink on different mounts all win",
+    "ccache issue 124: lock files made by symlink; POSIX symlink() EEXIST",
+    ("exclusive.winner",),
+    racy=True,
+    where="symlink/cold/2",
+)
+def two_winners_symlink(lab: Lab, knobs: Knobs) -> None:
+    """The name stays the first one's link."""
+    let_first_win(lab, knobs, _share, (SYMLINK,))
+
+
+@mutant(
+    "mknod-not-exclusive",
+    "contenders for one name by mknod on different mounts all win",
+    "3FS src/fuse/FuseOps.cc hf3fs_mknod: a create without O_EXCL; POSIX mknod() EEXIST",
+    ("exclusive.winner",),
+    racy=True,
+    where="mknod/cold/2",
+)
+def mknod_not_exclusive(lab: Lab, knobs: Knobs) -> None:
+    """Regular files."""
+    let_first_win(lab, knobs, _share, (NODE,))
 
 
 @mutant(

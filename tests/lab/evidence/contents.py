@@ -57,14 +57,6 @@ def _stale_page(a: Path, b: Path) -> bool:
     return (b / "f").read_bytes() == new[:4096] + old[:4096]
 
 
-def _write_loses_tail(a: Path, b: Path) -> bool:
-    (a / "small").write_bytes(BLOCK)
-    assert (b / "small").read_bytes() == BLOCK
-    with (a / "large").open("wb", buffering=0) as file:
-        assert file.write(BLOCK * 8) == 8 * len(BLOCK)
-    return (b / "large").read_bytes() == (BLOCK * 8)[:-4096]
-
-
 EVIDENCE: dict[str, Evidence] = {
     "zero-after-publish": _zero,
     "short-after-publish": _short,
@@ -72,5 +64,4 @@ EVIDENCE: dict[str, Evidence] = {
     "zero-page": _zero_page,
     "stale-page": _stale_page,
     "foreign-page": _foreign,
-    "write-loses-tail": _write_loses_tail,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 from tests.lab.bench import exclusive, missing, publish, race, told, until
@@ -104,6 +105,14 @@ def _two_winners_link(a: Path, b: Path) -> bool:
     return outcomes(a, b, link, all_win)
 
 
+def _two_winners_symlink(a: Path, b: Path) -> bool:
+    return outcomes(a, b, lambda path: path.symlink_to(path.parent.parent.name), all_win)
+
+
+def _mknod_not_exclusive(a: Path, b: Path) -> bool:
+    return outcomes(a, b, os.mknod, all_win)
+
+
 def _loser_told_eperm(a: Path, b: Path) -> bool:
     return outcomes(a, b, exclusive, lambda results: sorted(results) == ["EPERM", "ok"])
 
@@ -131,6 +140,8 @@ EVIDENCE: dict[str, Evidence] = {
     "two-winners-excl": _two_winners_excl,
     "two-winners-mkdir": _two_winners_mkdir,
     "two-winners-link": _two_winners_link,
+    "two-winners-symlink": _two_winners_symlink,
+    "mknod-not-exclusive": _mknod_not_exclusive,
     "noreplace-ignored": _noreplace_ignored,
     "noreplace-check-then-rename": _noreplace_ignored,
     "no-winner-excl": _no_winner,
