@@ -13,6 +13,9 @@ from fsconform.vocabulary.programs import Program
 BATCH_ROUNDS, BATCH_BYTES = 55, 256 << 20
 """Rounds and bytes of one message of an experiment: two messages of small files are `quick`'s first batch."""
 
+BATCH_ROUNDS, BATCH_BYTES = 55, 256 << 20
+"""Rounds and bytes of one message of an experiment: two messages of small files are `quick`'s first batch."""
+
 Observe = Callable[[Cell, RoundHistory], Observation]
 """Pure: what the rounds show about one cell."""
 
@@ -27,6 +30,11 @@ class Experiment:
     observe: Observe
     extra_bytes: int = 0
     """Bytes that one round leaves on the filesystem."""
+
+    @property
+    def batch(self) -> int:
+        """Rounds per message: as many as it takes to be quick, but no more than space for them can be expected."""
+        return max(1, min(BATCH_ROUNDS, BATCH_BYTES // max(1, self.extra_bytes)))
 
     @property
     def batch(self) -> int:

@@ -31,8 +31,8 @@ LEAST_REST_S, REST = 10.0, 1.1
 FLICKER_S = 1.0
 """How long a guaranteed name is looked at again after it was seen."""
 PAGE_BYTES = 4096
-STANDING_ROUNDS = 220
-"""Rounds whose files are there at the same time, at most: the janitor is a few messages behind the experiments."""
+STANDING_BATCHES = 4
+"""Messages of one experiment whose files are there at the same time, at most: the janitor is a few behind."""
 
 BatchKey = tuple[str, str, int]
 Promises = Mapping[str, Promise]
@@ -94,15 +94,15 @@ def make_plan(rows: Sequence[Row], promises: Promises, letters: Sequence[str], b
     batches = tuple(batch for (direction, age), trials in groups.items() for batch in _batches(direction, age, trials))
     rounds = experiments([row.cell for row in rows], letters, salt)
     count = sum(len(batch.trials) for batch in batches)
-    standing = min(2 * budget.rounds, STANDING_ROUNDS)
+    standing = [(min(2 * budget.rounds, STANDING_BATCHES * e.batch), e.extra_bytes) for e in rounds]
     return Plan(
         batches,
         tuple(rounds),
         len(latency),
         window_s,
         rest_seconds([promises[row.cell.id] for row in latency if row.cell.axis("age") == "settled"]),
-        needed_bytes=4 * PAGE_BYTES * count + max((e.extra_bytes * standing for e in rounds), default=0),
-        needed_files=4 * count + (8 * standing if rounds else 0),
+        needed_bytes=4 * PAGE_BYTES * count + max((count * size for count, size in standing), default=0),
+        needed_files=4 * count + 8 * max((count for count, _ in standing), default=0),
     )
 
 

@@ -33,8 +33,6 @@ from fsconform.vocabulary.programs import Lane, Program
 from fsconform.vocabulary.steps import Step
 from fsconform.vocabulary.trials import TrialResult
 
-MESSAGE_ROUNDS = 55
-"""Rounds per message of an experiment: two messages are `quick`'s first batch."""
 PATIENCE = 6
 """How many times the planned rounds an experiment may take to gather its informative ones."""
 SETTLE_S = 0.08
@@ -182,7 +180,7 @@ class Window:
         histories: list[RoundHistory] = []
         done = 0
         while done < self.planned_rounds * PATIENCE:
-            rounds = min(MESSAGE_ROUNDS, self.planned_rounds)
+            rounds = min(experiment.batch, self.planned_rounds)
             base = f"{ROUNDS_DIRECTORY}/{experiment.name}/{len(histories)}"
             try:
                 history = self.fleet.run_rounds(

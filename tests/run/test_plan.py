@@ -75,3 +75,13 @@ def test_settled_names_rest_for_longer_than_the_usual_timeout(usual_s: float | N
     bound = Bound("miss", 60.0, BoundOrigin.ASSUMED, usual_s=usual_s)
     promise = Promise(Strength.WITHIN, Evidence.SOURCE, "nfs(5)", bound)
     assert rest_seconds([promise]) == pytest.approx(rest_s)
+
+
+def test_large_blocks_come_in_small_batches() -> None:
+    chosen = [row for row in rows("thorough", "ab") if row.cell.axis("size") in ("8m", "64k", "1m")]
+    plan = make_plan(chosen, {row.cell.id: GUARANTEED for row in chosen}, "ab", parse_budget("thorough"), "salt")
+    large = {experiment.batch for experiment in plan.experiments if experiment.extra_bytes >= 8 << 20}
+    assert large
+    assert max(large) <= 32
+    assert {experiment.batch for experiment in plan.experiments if experiment.extra_bytes <= 4 << 20} == {55}
+    assert plan.needed_bytes <= 1 << 30
