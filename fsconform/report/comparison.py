@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations
 
-from fsconform.report.comparison_facts import Fact, facts_of, findings_of, labels_of
+from fsconform.report.comparison_facts import Fact, applications_of, facts_of, findings_of, labels_of
 from fsconform.report.digest import WORST_FIRST
 from fsconform.report.escaping import visible
 from fsconform.report.numbers import duration_text
@@ -79,6 +79,8 @@ class Comparison:
     rows: tuple[ComparedRow, ...]
     findings: tuple[Fact, ...]
     """Kinds of findings of the search, with their rate in each run."""
+    applications: tuple[Fact, ...]
+    """Stores, with the verdict of each run."""
 
     @property
     def models(self) -> tuple[ComparedRun, ...]:
@@ -102,6 +104,7 @@ def compare(reports: Sequence[ReadReport]) -> Comparison:
         facts_of(reports),
         tuple(sorted(rows, key=lambda row: order.index(row.kind))),
         findings_of(reports),
+        applications_of(reports),
     )
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from fsconform.report.comparison import ComparedRow, Comparison, Entry, Kind
 from fsconform.report.comparison_facts import Fact
 from fsconform.report.comparison_text import (
+    APPLICATIONS,
     LEGEND,
     alike_line,
     entry_lines,
@@ -55,6 +56,9 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
         row for run in comparison.runs for row in ((run.label, f"{run.verdict}: {run.sentence}"), ("", run.path))
     )
     yield facts_grid(("model", line) for line in model_lines(comparison))
+    if comparison.applications:
+        yield from title(f"{APPLICATIONS}{models_aside(comparison)}")
+        yield _fact_table(comparison, comparison.applications)
     yield from title("How their environments differ")
     differing = [fact for fact in comparison.facts if fact.differs]
     if differing:

@@ -80,6 +80,13 @@ _FACTS: dict[str, Callable[[ReadReport], str]] = {
 }
 
 
+def applications_of(reports: Sequence[ReadReport]) -> tuple[Fact, ...]:
+    """What each run means for each store."""
+    stores = dict.fromkeys(title for report in reports for title, _ in report.applications)
+    told = [dict(report.applications) for report in reports]
+    return tuple(Fact(visible(store), tuple(visible(words.get(store, "-")) for words in told)) for store in stores)
+
+
 def findings_of(reports: Sequence[ReadReport]) -> tuple[Fact, ...]:
     """Kinds of findings of the search, with their rate in each run."""
     return tuple(_findings(reports))

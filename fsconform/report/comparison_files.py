@@ -11,6 +11,7 @@ from typing import Any
 from fsconform.report.comparison import ComparedRow, Comparison, Entry, Kind
 from fsconform.report.comparison_facts import Fact
 from fsconform.report.comparison_text import (
+    APPLICATIONS,
     LEGEND,
     alike_line,
     entry_lines,
@@ -53,6 +54,7 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
              "model_note": run.model_note}
             for run in comparison.runs
         ],
+        "applications": [_fact(fact) for fact in comparison.applications],
         "environment": [_fact(fact) for fact in comparison.facts],
         "cells": [
             {"cell": row.name, "kind": row.kind.name.lower(), "runs": [_entry(entry) for entry in row.entries]}
@@ -88,6 +90,9 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         label, sentence = markdown_text(run.label), markdown_text(run.sentence)
         yield f"- **{label}**: {run.verdict}. {sentence} {markdown_code(run.path)}"
     yield from _notes(model_lines(comparison))
+    if comparison.applications:
+        yield from _section(f"{APPLICATIONS}{models_aside(comparison)}")
+        yield from _table(("store", *labels), map(_verdict_row, comparison.applications))
     yield from _section("How their environments differ")
     if any(fact.differs for fact in comparison.facts):
         yield from _table(("", *labels), (_fact_row(fact) for fact in comparison.facts if fact.differs))
@@ -124,6 +129,10 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
 
 def _fact_row(fact: Fact) -> list[str]:
     return [markdown_text(fact.name), *map(markdown_code, fact.values)]
+
+
+def _verdict_row(fact: Fact) -> list[str]:
+    return [*map(markdown_text, (fact.name, *fact.values))]
 
 
 def _row(row: ComparedRow) -> list[str]:

@@ -6,6 +6,7 @@ from fsconform.report.comparison import MUCH, ComparedRow, Comparison, Entry, Ki
 from fsconform.report.comparison_facts import MODEL
 from fsconform.report.numbers import count_text
 
+APPLICATIONS = "What that means for applications"
 LEGEND = (
     "Each entry: verdict and promise, then what was seen, in the worst direction. [lo, hi]: half of the trials still"
     " missed at lo, and had seen it by hi; max: the longest; at once: no look after the change missed; x 2.0: against"

@@ -39,6 +39,10 @@ def junit_text(record: RunRecord) -> str:
 def _add_suite(root: Xml.Element, record: RunRecord, name: str, cases: Iterable[Xml.Element]) -> None:
     suite = Xml.SubElement(root, "testsuite", name=name, timestamp=visible(record.started[:19]))
     properties = Xml.SubElement(suite, "properties")
+    if root.find("testsuite/properties") is properties:  # the first suite says what all of them mean
+        for verdict in record.applications:
+            told = f"{verdict}: {verdict.why}"
+            Xml.SubElement(properties, "property", name=f"application {visible(verdict.name)}", value=visible(told))
     facts = {"profile": record.profile, "seed": str(record.seed), "command": record.command, "model": record.model_note}
     for key, value in facts.items():
         Xml.SubElement(properties, "property", name=key, value=visible(value))

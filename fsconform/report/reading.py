@@ -106,6 +106,8 @@ class ReadReport:
     sites: tuple[ReadSite, ...]
     cells: tuple[ReadCell, ...]
     findings: tuple[ReadFinding, ...]
+    applications: tuple[tuple[str, str], ...] = ()
+    """(store, verdict); empty in reports of older versions."""
 
 
 def read_report(place: str) -> ReadReport:
@@ -205,6 +207,7 @@ def _report(top: _Value) -> ReadReport:
         sites=tuple(map(_site, top.key("sites").entries())),
         cells=tuple(map(_cell, top.key("cells").entries())),
         findings=tuple(map(_finding, top.key("search").key("findings").entries())),
+        applications=tuple(map(_application, told.entries())) if (told := top.optional("applications")) else (),
     )  # fmt: skip
 
 
@@ -217,6 +220,10 @@ def _site(value: _Value) -> ReadSite:
         value.key(key).text() for key in ("letter", "spec", "fstype", "source", "options", "kernel", "python")
     )
     return ReadSite(letter, spec, fstype, source, options, kernel, python, value.key("uid").count())
+
+
+def _application(value: _Value) -> tuple[str, str]:
+    return value.key("title").text(), value.key("verdict").text()
 
 
 def _finding(value: _Value) -> ReadFinding:

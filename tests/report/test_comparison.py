@@ -19,6 +19,7 @@ from fsconform.report.comparison_console import comparison_text
 from fsconform.report.comparison_files import comparison_markdown, comparison_object, write_comparison
 from fsconform.report.machine import report_object, report_text
 from fsconform.report.reading import read_report
+from fsconform.vocabulary.applications import INFERRED, ApplicationVerdict, Safety
 from fsconform.vocabulary.cells import make_cell
 from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.observations import Observation
@@ -138,6 +139,20 @@ def test_the_environment_tells_what_differs(tmp_path: Path) -> None:
     assert [run.label for run in found.runs] == ["lab=3fs-fuse", "/mnt/x+/mnt/y"]
     assert "options of all rw, vers=4.2" in " ".join(comparison_text(found).split())
     assert "kernel 6.1.0-18-amd64" in " ".join(comparison_text(found).split())
+
+
+def test_applications_come_first(tmp_path: Path) -> None:
+    first = ApplicationVerdict("vllm-c", "vLLM", Safety.SAFE_WITHIN, 5.0, "", "stale", "", INFERRED)
+    other = ApplicationVerdict("git", "git", Safety.SAFE, 0.0, "", "kept", "", INFERRED)
+    both = compared(
+        tmp_path, record("one", seen(1.0), applications=(first,)), record("two", seen(1.0), applications=(other,))
+    )
+    assert [(fact.name, fact.values) for fact in both.applications] == [
+        ("vLLM", ("safe within 5 s", "-")), ("git", ("-", "safe")),
+    ]  # fmt: skip
+    for text in (comparison_text(both), comparison_markdown(both)):
+        assert text.index("What that means for applications") < text.index("How their environments differ")
+    assert next(iter(comparison_object(both)["applications"]))["values"] == ["safe within 5 s", "-"]
 
 
 def test_models_are_named_as_models_at_every_table(tmp_path: Path) -> None:

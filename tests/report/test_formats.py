@@ -18,6 +18,7 @@ from fsconform.report.console import print_report, report_text
 from fsconform.report.junit import junit_text
 from fsconform.report.markdown import markdown_report
 from fsconform.report.verdict_text import sentence
+from fsconform.vocabulary.applications import INFERRED, ApplicationVerdict, Safety
 from fsconform.vocabulary.records import RunRecord
 from tests.report.examples import HOSTILE, MODEL_NOTE, RUNS, hostile_run, kept_run, violated_run
 
@@ -77,6 +78,17 @@ def test_what_is_not_promised_is_no_violation_but_told() -> None:
 def test_near_misses_are_told() -> None:
     told = "visibility.create/rename/missed/open/a-b: 1 trial of 20 missed after 5 s, within the slack"
     assert told in " ".join(report_text(kept_run()).split()) and told in markdown_report(kept_run())
+
+
+def test_verdicts_of_applications_come_first_in_every_format() -> None:
+    verdict = ApplicationVerdict("git", "a store", Safety.SAFE_WITHIN, 5.0, "", "stale\x1b names", "", INFERRED)
+    record = replace(kept_run(), applications=(verdict,))
+    properties = Xml.fromstring(junit_text(record)).findall("testsuite/properties/property")
+    assert (properties[0].get("name"), properties[0].get("value")) == (
+        "application git", "safe within 5 s: stale\\x1b names",
+    )  # fmt: skip
+    for text in (report_text(record), markdown_report(record)):
+        assert text.index("safe within 5 s") < text.index("visibility.create")
 
 
 def test_worst_comes_first() -> None:
