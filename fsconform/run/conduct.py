@@ -19,7 +19,6 @@ from fsconform.oracles.examination import examine
 from fsconform.oracles.retransmissions import doubt
 from fsconform.run import refusals
 from fsconform.run.crew import Crew, hire, racers_per_site
-from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
 from fsconform.run.environments import finish_environments, read_environments
 from fsconform.run.interrupts import one_interrupt
@@ -27,12 +26,12 @@ from fsconform.run.janitor import Janitor
 from fsconform.run.labs import count_mounts, mounted, parse_sites
 from fsconform.run.options import Options
 from fsconform.run.plan import SEARCH_DIRECTORY, Plan, Promises, make_plan
-from fsconform.run.preflight import first_contact, survey
+from fsconform.run.preflight import first_contact
 from fsconform.run.progress import Progress
-from fsconform.run.second_clients import second_client
 from fsconform.run.selection import applicable, select
 from fsconform.run.surveys import Survey
 from fsconform.run.table import Budget, Row, parse_budget
+from fsconform.run.visits import arrive, leave, model_note, moment_text, one_client
 from fsconform.run.window import Hunt, Measured, Window
 from fsconform.search.budgets import Budget as SearchBudget
 from fsconform.search.encoding import Ground
@@ -53,9 +52,6 @@ TARGETS = {"smoke": 12, "quick": 100, "standard": 300, "thorough": 3000}
 """Informative rounds an experiment is to gather."""
 RACERS_NICENESS = 5
 """Races and clean-up step back, so that looks whose moment matters come in time on a small machine."""
-EMULATED = "fsconform:"
-"""How the source of an emulated mount begins."""
-ONE_CLIENT = "one client, visibility between clients not tested"
 
 
 def candidate_rows(options: Options) -> list[Row]:
@@ -92,8 +88,7 @@ class _Run:
         started, began = datetime.now(UTC), time.monotonic()
         with Fleet() as fleet:
             scouts = fleet.launch([Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)])
-            asked = load_profile(self.options.profile) if self.options.profile else None
-            found = self._survey(fleet, scouts, asked)
+            found = arrive(fleet, scouts, self.specs, self.options.profile, self.progress)
             by_letter = {worker.letter: worker for worker in scouts}
             before = read_environments(fleet, by_letter, found.sites)
             measured, results, profile = Measured(), (), None  # type: Measured, tuple[CellResult, ...], Profile | None
@@ -107,19 +102,19 @@ class _Run:
                     fleet, {} if measured.interrupted else by_letter, found.sites, before, measured.trials.values()
                 )
             finally:
-                removal = self._tidy(fleet, by_letter, found)
+                removal = leave(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *measured.faults, *fleet.abandoned)
-        alone = profile.shared and found.one_client
+        inconclusive, how_to = one_client(profile, found)
         return RunRecord(
             run_id=found.directory.run_id,
             version=__version__,
-            started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            started=moment_text(started),
             duration_s=time.monotonic() - began,
             budget=self.options.budget,
             seed=self.options.seed,
             profile=profile.name,
             profile_title=profile.title,
-            model_note=_model_note(profile, found),
+            model_note=model_note(profile, found),
             sites=found.sites,
             topologies={direction: kind.value for direction, kind in found.topologies.items()},
             capabilities=found.capabilities,
@@ -127,8 +122,8 @@ class _Run:
             search=measured.search,
             command=self.options.command(),
             interrupted=measured.interrupted,
-            inconclusive=ONE_CLIENT if alone else "",
-            how_to=(profile.second_client or second_client(found.sites[0])) if alone else "",
+            inconclusive=inconclusive,
+            how_to=how_to,
             left_behind=removal.left_behind,
             incidents=tuple(dict.fromkeys(incidents)),
             operations=measured.operations,
@@ -140,26 +135,6 @@ class _Run:
             environments=environments,
             profile_texts=profile_texts(profile),
         )  # fmt: skip
-
-    def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:
-        run_id = new_run_id()
-        try:
-            return survey(fleet, scouts, self.specs, asked, self.progress, run_id)
-        except BaseException:  # Ctrl-C may come between the making of the directory and the survey's own care for it
-            for spec in self.specs:
-                if spec.launcher == "local":
-                    remove_locally(spec.path, run_id)
-            raise
-
-    def _tidy(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey) -> Removal:
-        """End the workers and remove the run's directory; sites elsewhere need a live worker for that."""
-        if any(site.spec.launcher != "local" for site in found.sites):
-            fleet.release(scouts.values())
-        else:
-            fleet.stop()
-        removal = remove(fleet, scouts, found.sites, found.directory)
-        fleet.stop()
-        return removal
 
     def _rows(self, found: Survey) -> list[Row]:
         letters = "".join(site.letter for site in found.sites)
@@ -241,15 +216,6 @@ def _convicting_trials(results: Sequence[CellResult], measured: Measured) -> dic
     """The trials of violated cells about latency."""
     violated = (result.cell.id for result in results if result.verdict is Verdict.VIOLATED)
     return {cell_id: measured.trials[cell_id] for cell_id in violated if measured.trials.get(cell_id)}
-
-
-def _model_note(profile: Profile, found: Survey) -> str:
-    """What a reader must know where what was measured is a model, whatever it is held against."""
-    emulated = sorted({site.mount.source for site in found.sites if site.mount.source.startswith(EMULATED)})
-    if not emulated:
-        return ""
-    about = f"; {profile.model}" if profile.model else ""
-    return f"an emulated filesystem ({', '.join(emulated)}){about}"
 
 
 def _widest(found: Survey) -> str:

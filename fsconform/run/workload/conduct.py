@@ -15,15 +15,15 @@ from fsconform.judging.faults.evidence import PromiseOf
 from fsconform.judging.profiles import Profile, choose_profile, load_profile
 from fsconform.judging.replays import judge_replays
 from fsconform.personalities.catalogue import MODULES, personality
+from fsconform.personalities.replay.memory import forget_peak, peak_bytes
 from fsconform.run import refusals
-from fsconform.run.directory import Removal, new_run_id, remove, remove_locally
 from fsconform.run.doctor import bound_lines
 from fsconform.run.interrupts import one_interrupt
 from fsconform.run.labs import count_mounts, mounted, parse_sites
-from fsconform.run.preflight import first_contact, longest_wait_s, survey
+from fsconform.run.preflight import first_contact, longest_wait_s
 from fsconform.run.progress import Progress
-from fsconform.run.second_clients import second_client
 from fsconform.run.surveys import Survey
+from fsconform.run.visits import arrive, leave, model_note, moment_text, one_client
 from fsconform.run.workload.options import WorkloadOptions
 from fsconform.run.workload.parties import Party
 from fsconform.run.workload.settings import Setting, settings
@@ -37,7 +37,6 @@ from fsconform.vocabulary.workload_records import WorkloadRecord
 from fsconform.vocabulary.workloads import Episode, EpisodeResult
 
 MOST_SITES = 3
-ONE_CLIENT = "one client, visibility between clients not tested"
 POLL_LIMIT_S = 120.0
 
 
@@ -67,12 +66,12 @@ class _Replay:
 
     def perform(self) -> WorkloadRecord:
         started, began = datetime.now(UTC), time.monotonic()
+        forget_peak()
         store = personality(self.options.personality)
         with Fleet() as fleet:
             launches = [Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)]
             scouts = fleet.launch(launches)
-            asked = load_profile(self.options.profile) if self.options.profile else None
-            found = self._survey(fleet, scouts, asked)
+            found = arrive(fleet, scouts, self.specs, self.options.profile, self.progress)
             by_letter = {worker.letter: worker for worker in scouts}
             profile: Profile | None = None
             try:
@@ -83,43 +82,22 @@ class _Replay:
                     raise
                 self.interrupted = True
             finally:
-                removal = self._tidy(fleet, by_letter, found)
+                removal = leave(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *fleet.abandoned)
-        alone = profile.shared and found.one_client
-        modelled = any(s.spec.launcher == "lab" or s.mount.source.startswith("fsconform:") for s in found.sites)
+        inconclusive, how_to = one_client(profile, found)
         return WorkloadRecord(
             name=self.options.name, personality=store.name, title=store.title, run_id=found.directory.run_id,
-            version=__version__, started=started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            version=__version__, started=moment_text(started),
             duration_s=time.monotonic() - began, profile=profile.name, profile_title=profile.title,
-            model_note=profile.model if modelled else "", sites=found.sites,
+            model_note=model_note(profile, found), sites=found.sites,
             topologies={direction: kind.value for direction, kind in found.topologies.items()},
             parts=_parts(found), results=tuple(self.results), command=self.options.command(),
             bounds=bound_lines(profile, found.sites), interrupted=self.interrupted,
-            inconclusive=ONE_CLIENT if alone else "",
-            how_to=(profile.second_client or second_client(found.sites[0])) if alone else "",
+            inconclusive=inconclusive, how_to=how_to,
             applications=judge_replays(store.application, self.results),
             left_behind=removal.left_behind, incidents=tuple(dict.fromkeys(incidents)), blind_spots=found.blind_spots,
+            peak_bytes=peak_bytes(),
         )  # fmt: skip
-
-    def _survey(self, fleet: Fleet, scouts: Sequence[Worker], asked: Profile | None) -> Survey:
-        run_id = new_run_id()
-        try:
-            return survey(fleet, scouts, self.specs, asked, self.progress, run_id)
-        except BaseException:  # as in run/conduct: Ctrl-C may come before the survey cares for its directory
-            for spec in self.specs:
-                if spec.launcher == "local":
-                    remove_locally(spec.path, run_id)
-            raise
-
-    def _tidy(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey) -> Removal:
-        """End the workers and remove the run's directory; sites elsewhere need a live worker for that."""
-        if any(site.spec.launcher != "local" for site in found.sites):
-            fleet.release(scouts.values())
-        else:
-            fleet.stop()
-        removal = remove(fleet, scouts, found.sites, found.directory)
-        fleet.stop()
-        return removal
 
     def _play_all(self, fleet: Fleet, scouts: Mapping[str, Worker], found: Survey, profile: Profile) -> None:
         if self.options.variants != ("v9",):
@@ -135,6 +113,7 @@ class _Replay:
             directory = f"workload.{number}"
             stage = self._stage(fleet, found, profile, parties, directory, setting)
             self.results.append(self._played(stage, promise_of))
+            stage.give_back_room()
             for party in parties.values():
                 if party.lost:
                     party.revive()
