@@ -62,8 +62,9 @@ def _told(finding: Attribution, result: EpisodeResult) -> str:
 
 def _safety(finding: Attribution, result: EpisodeResult) -> Safety:
     """What one finding means for the store. What is configured wrongly, or not seen, says nothing of it."""
-    if finding.urgent or "for a block" in finding.title:
-        return Safety.UNSAFE
+    early = _store_of("", result) == _EARLY
+    if (finding.urgent and not early) or "for a block" in finding.title:
+        return Safety.UNSAFE  # readers of llm-d's connector delete nothing
     if finding.box in (Box.CONFIGURATION, Box.GAP):
         return Safety.SAFE
     if finding.bound_s:

@@ -9,7 +9,7 @@ from fsconform.vocabulary.errors import unknown
 _HOME = "fsconform.personalities"
 _REPLAY = tuple(
     f"{_HOME}.replay.{name}"
-    for name in ("names", "contents", "tape", "files", "jobs", "pool", "counters", "suffixes", "settings")
+    for name in ("names", "contents", "tape", "files", "jobs", "pool", "counters", "suffixes", "settings", "memory")
 )
 _STAGE = tuple(f"{_HOME}.replay.{name}" for name in ("tier", "contest", "scenes", "requests"))
 
@@ -30,6 +30,8 @@ class Personality:
     """Whether all instances draw equal suffixes by its design."""
     exclusive: bool = True
     """Whether it opens its temporary file with O_EXCL."""
+    deletes: bool = False
+    """Whether a reader of it deletes a block that it reads short."""
 
     @property
     def module(self) -> str:
@@ -38,8 +40,8 @@ class Personality:
 
 
 _CATALOGUE = (
-    Personality("vllm-c", "vLLM fs tier, C path", "vllm-c", observer="access"),
-    Personality("vllm-py", "vLLM fs tier, Python path", "vllm-py"),
+    Personality("vllm-c", "vLLM fs tier, C path", "vllm-c", observer="access", deletes=True),
+    Personality("vllm-py", "vLLM fs tier, Python path", "vllm-py", deletes=True),
     Personality("llmd", "llm-d fs connector (publishes before it closes)", "llmd", exclusive=False),
     Personality("fixed-tmp", "LMCache fs_native (one fixed temporary name per block)", "fixed-tmp",
                 exclusive=False),
@@ -47,7 +49,7 @@ _CATALOGUE = (
                 exclusive=False),
     Personality("link-publish", "git loose objects (link and unlink)", "link-publish", publish="link"),
     Personality("colliding-tmp", "vLLM's sequence with equal suffixes everywhere", "colliding-tmp",
-                observer="access", seeded=True),
+                observer="access", seeded=True, deletes=True),
     Personality("lock-then-fill", "Hugging Face hub cache (flock, move, symlink)", "lock-then-fill"),
 )  # fmt: skip
 PERSONALITIES: dict[str, Personality] = {entry.name: entry for entry in _CATALOGUE}

@@ -12,6 +12,8 @@ class Protocol:
 
     seeded = False
     """Whether all instances draw the same suffixes by design."""
+    deletes = False
+    """Whether a reader deletes a block that it reads short."""
 
     def temporary(self, path: str, suffix: int) -> str:
         """The name under which a block is written before it is published."""

@@ -17,6 +17,8 @@ from fsconform.personalities.replay.files import EXCLUSIVE, Files
 class VllmC(Protocol):
     """access; stat, mkdir where missing; exclusive temp; one write; close; rename. One read; short: unlink."""
 
+    deletes = True
+
     def lookup(self, files: Files, path: str) -> bool:
         """access(2); any error is absent."""
         try:

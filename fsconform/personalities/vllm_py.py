@@ -16,6 +16,8 @@ from fsconform.personalities.replay.files import EXCLUSIVE, Files
 class VllmPy(StatLookup):
     """stat; makedirs; exclusive temp; one write; close; rename; any error removes the temp. One readv."""
 
+    deletes = True
+
     def store(self, files: Files, path: str, view: "memoryview[int]", suffix: int) -> int:
         """The sequence of store_block."""
         if files.exists("exists", path):

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fsconform.report.console_tables import KEY_WIDTH, application_table, copyable, facts_grid, title
 from fsconform.report.escaping import visible
+from fsconform.report.numbers import bytes_text
 from fsconform.report.verdict_text import TOPOLOGY_WORDS
 from fsconform.report.witnesses import Moment
 from fsconform.report.workload_text import (
@@ -91,6 +92,8 @@ def _facts(record: WorkloadRecord) -> list[tuple[str, str]]:
     rows += [("topology", f"{direction}: {kind} ({TOPOLOGY_WORDS.get(kind, '?')})")
              for direction, kind in record.topologies.items()]  # fmt: skip
     rows += [("bounds" if k == 0 else "", visible(bound)) for k, bound in enumerate(record.bounds)]
+    if record.peak_bytes:
+        rows.append(("controller", f"{bytes_text(record.peak_bytes)} of memory at its peak"))
     if record.model_note:
         rows.append(("model", visible(record.model_note)))
     return rows

@@ -9,6 +9,7 @@ from typing import Any
 
 from fsconform.report.applications import application_rows
 from fsconform.report.machine import application_object, plain
+from fsconform.report.numbers import bytes_text
 from fsconform.report.workload_text import (
     columns_of,
     counter_rows,
@@ -59,7 +60,7 @@ def workload_object(record: WorkloadRecord) -> dict[str, Any]:
         "topologies": dict(record.topologies), "parts": dict(record.parts),
         "sites": [site.to_json() for site in record.sites], "bounds": list(record.bounds),
         "blind_spots": list(record.blind_spots), "incidents": list(record.incidents),
-        "left_behind": list(record.left_behind),
+        "left_behind": list(record.left_behind), "controller_peak_bytes": record.peak_bytes,
         "applications": [application_object(verdict) for verdict in record.applications],
         "replays": [_replay(result) for result in record.results],
     }  # fmt: skip
@@ -94,6 +95,7 @@ def _instance(report: InstanceReport) -> dict[str, Any]:
     start = report.samples[0][0] if report.samples else 0
     return {
         "letter": report.letter, "site": report.site, "direct": report.direct, "lost": report.lost,
+        "peak_bytes": report.peak_bytes,
         "first_name": report.names[0] if report.names else "", "counters": dict(report.numbers),
         "counters_of_first_request": dict(report.request), "log": list(report.log),
         "seconds": {name: [round(value / 1e9, 6) for value in values] for name, values in report.times.items()},
@@ -112,7 +114,7 @@ def workload_markdown(record: WorkloadRecord) -> str:
         record=record, word=_WORDS[record.exit_status], sentence=workload_sentence(record),
         sites={site.letter: site for site in record.sites}, story=story_of, findings=findings_of, columns=columns_of,
         counters=counter_rows, errnos=errno_rows, facts=fact_rows, logs=log_lines, notes=notes,
-        status=workload_status_line(record),
+        status=workload_status_line(record), bytes=bytes_text,
         applications=application_rows(record.applications),
         model_line=Ready(MODEL_LINE if record.model_note else ""),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fsconform.judging.expectations import request_samples
+from fsconform.judging.expectations import QUERIES, request_samples
 from fsconform.judging.faults.variants import hang_facts
 from fsconform.report.escaping import shorten_keys, visible
 from fsconform.report.numbers import bytes_text, count_text, duration_text
@@ -117,6 +117,8 @@ def _count(report: InstanceReport, name: str) -> str:
 
 def _delays(report: InstanceReport) -> str:
     delays = report.times.get("lookup_async_delay", ())
+    if report.request:
+        delays = delays[: report.request[QUERIES]]
     return f"{len(delays)} values, max {duration_text(max(delays) / 1e9)}" if delays else ""
 
 
@@ -169,6 +171,9 @@ def fact_rows(result: EpisodeResult) -> tuple[tuple[str, str], ...]:
     """What a variant measured, beside the counters."""
     facts = result.episode.facts
     rows = {**facts.get("told", {}), **hang_facts(facts, result.episode.events())}
+    peaks = [f"{one.letter} {bytes_text(one.peak_bytes)}" for one in _reports(result) if one.peak_bytes]
+    if peaks:
+        rows["memory at its peak"] = ", ".join(peaks)
     return tuple((visible(str(name)), visible(str(value))) for name, value in rows.items())
 
 

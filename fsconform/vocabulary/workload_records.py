@@ -41,6 +41,8 @@ class WorkloadRecord:
     """What the replays mean for this store."""
     incidents: tuple[str, ...] = ()
     blind_spots: tuple[str, ...] = ()
+    peak_bytes: int = 0
+    """The most memory that the controller had."""
 
     @property
     def exit_status(self) -> int:

@@ -131,6 +131,8 @@ class InstanceReport:
     direct: bool = False
     lost: str = ""
     """Why its worker is gone, empty else."""
+    peak_bytes: int = 0
+    """The most memory that its process had, its buffers included; 0 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ class Setup:
     """What tells it from other replays of the same variant and reader."""
     exclusive: bool = True
     """Whether it opens its temporary file with O_EXCL."""
+    deletes: bool = True
+    """Whether a reader deletes a block that it reads short."""
     error_ns: int = 0
     """Half-width of the clock error between the instances."""
 

@@ -94,6 +94,13 @@ def test_the_story_on_a_directory(played: tuple[str, WorkloadRecord], reader: st
     assert {read.content for read in second.reads} == {0}
 
 
+def test_memory_is_measured(played: tuple[str, WorkloadRecord]) -> None:
+    result = played_once(played, "base")
+    assert min(report.peak_bytes for report in result.episode.instances) > BLOCKS * SIZE
+    assert played[1].peak_bytes > 1 << 20
+    assert "memory at its peak" in workload_text(played[1])
+
+
 def test_every_call_has_its_step_and_its_thread(played: tuple[str, WorkloadRecord]) -> None:
     result = played_once(played, "base")
     stored = [e for e in instance(result, "A").events if e.block == 1 and e.phase == 2]

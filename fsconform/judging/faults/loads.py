@@ -79,10 +79,13 @@ def _removals(scene: Scene, opened: Event) -> list[Event]:
 
 
 def _short(scene: Scene, report: InstanceReport, phase: int, block: int, length: int) -> Fault:
-    title = f"short read of {'a good block' if not _spoilt(scene, report, block) else 'a block'}: would be unlinked"
+    end = ": would be unlinked" if scene.setup.deletes else ""
+    title = f"short read of {'a block' if _spoilt(scene, report, block) else 'a good block'}{end}"
     box, why, property_id, events = _incomplete(scene, report, phase, block)
-    told_length = f"{length:,} of {scene.setup.size:,} bytes read. An engine that deletes what it reads short destroys "
-    return box, title, f"{told_length}the block for everybody. {why}", property_id, events
+    told_length = f"{length:,} of {scene.setup.size:,} bytes read."
+    if scene.setup.deletes:
+        told_length += " The engine deletes what it reads short: that destroys the block for everybody."
+    return box, title, f"{told_length} {why}", property_id, events
 
 
 def _spoilt(scene: Scene, report: InstanceReport, block: int) -> bool:

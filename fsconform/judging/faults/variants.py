@@ -127,7 +127,7 @@ def _early(scene: Scene, before: tuple[int, ...], after: tuple[int, ...]) -> Ite
             f"Promised: {told(promise)}."
         )
         yield Attribution(box, "the early look is kept: would be unlinked", why, (), few(events), "size.grow",
-                          _size_cure(promise), 1, True)  # fmt: skip
+                          _size_cure(promise), 1, True, promise.bound_s if box is Box.WITHIN else 0.0)  # fmt: skip
 
 
 def _size_cure(promise: Promise) -> str:

@@ -15,6 +15,7 @@ from fsconform.fleet.worker.requests import Current, function
 from fsconform.fleet.worker.watchdog import beat
 from fsconform.personalities.replay import scenes
 from fsconform.personalities.replay.contest import Contest
+from fsconform.personalities.replay.memory import forget_peak, peak_bytes
 from fsconform.personalities.replay.settings import Settings
 from fsconform.personalities.replay.tier import Tier
 
@@ -83,6 +84,7 @@ def open_instance(values: "dict[str, Any]", filled: bool) -> "list[str]":
     Instance A also makes the shared root, which an administrator has made before any engine starts.
     """
     close_instance()
+    forget_peak()
     if values["letter"] == "A":
         os.makedirs(values["root"], exist_ok=True)
     tier = Tier(Settings.from_wire(values))
@@ -199,6 +201,7 @@ def report(final: bool = True) -> "dict[str, Any]":
         "letter": tier.settings.letter,
         "pid": os.getpid(),
         "direct": tier.direct,
+        "peak_bytes": peak_bytes(),
         "names": [digest.hex() for digest in tier.digests],
         "counters": tier.counters.to_wire(),
         "samples": samples,

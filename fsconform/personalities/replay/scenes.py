@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from itertools import cycle
+from contextlib import suppress
+from itertools import cycle, islice
 from typing import Any, Callable, Optional, Sequence
 
 from fsconform.personalities.replay import contents, names
@@ -107,10 +108,15 @@ def _read_one(tier: Tier, files: Any, block: int) -> str:
 
 
 def republish(tier: Tier, blocks: "Sequence[int]", seconds: float, pause_s: float) -> int:
-    """Remove and store these blocks again and again; how often that went well."""
+    """Remove and store these blocks again and again; how often that went well.
+
+    Not beyond half of the room: there are filesystems that keep the data of removed files for a while.
+    """
     files, tape = tier.files(tier.scheduler), tier.scheduler
+    room = os.statvfs(tier.settings.root)
+    most = room.f_bavail * room.f_frsize // 2 // tier.settings.size
     end, count = time.monotonic() + seconds, 0
-    for block in cycle(blocks):
+    for block in islice(cycle(blocks), most):
         if time.monotonic() > end:
             break
         tape.block = block
@@ -189,10 +195,20 @@ def _look(tier: Tier, path: str, block: int) -> "tuple[int, int, int, int, int]"
 
 
 def remove_fresh(tier: Tier, numbers: "Sequence[int]") -> None:
-    """The names of `publish_fresh` go again."""
+    """The names of `publish_fresh` go again, their data first: some filesystems keep what was removed for a while."""
     files = tier.files(tier.scheduler)
     for number in numbers:
+        with suppress(OSError):
+            os.truncate(tier.settings.root + "/" + _fresh(number), 0)
         files.unlink_quietly("evict", _fresh(number))
+
+
+def empty(tier: Tier) -> None:
+    """Cut all files to nothing, so that their room is there at once wherever removed files are kept for a while."""
+    for path, size in listing(tier):
+        if size:
+            with suppress(OSError):
+                os.truncate(tier.settings.root + "/" + path, 0)
 
 
 def _fresh(number: int) -> str:
@@ -218,6 +234,6 @@ SCENES: "dict[str, Callable[..., Any]]" = {
     scene.__name__: scene
     for scene in (
         start, make_directories, request, promote, store, poll, unlink_blocks, read_again, republish,
-        clean_directories, publish_fresh, look_at, look_at_fresh, remove_fresh, listing,
+        clean_directories, publish_fresh, look_at, look_at_fresh, remove_fresh, listing, empty,
     )
 }  # fmt: skip

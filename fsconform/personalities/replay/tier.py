@@ -266,7 +266,8 @@ class Tier:
         self.loaded[block] = count
         if count < size:
             self.counters.add("short_reads")
-            self.counters.add("would_unlink")
+            if self.protocol.deletes:
+                self.counters.add("would_unlink")
             raise ShortReadError(count)
         return count
 

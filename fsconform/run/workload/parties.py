@@ -150,6 +150,7 @@ class Party:
             samples=_rows(told["samples"], shift), changes=_rows(told["changes"], shift),
             suffixes=dict(told["suffixes"]), jobs=tuple(_job(job) for job in told["jobs"]), events=events,
             reads=tuple(self.reads.values()), request=dict(self.request), direct=bool(told["direct"]), lost=self.lost,
+            peak_bytes=int(told["peak_bytes"]),
         )  # fmt: skip
 
     def _events(self, tapes: Iterable[Any]) -> Iterable[Event]:

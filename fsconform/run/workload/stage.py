@@ -109,7 +109,7 @@ class Stage:
             size=setting.size, tokens=options.tokens, suffixes="equal" if equal else "unique", tasks=setting.tasks,
             publish=store.publish, observer=store.observer, gauge_s=options.gauge_s, io=setting.io,
             threads=setting.threads.loads + setting.threads.stores, crossed=setting.crossed,
-            exclusive=store.exclusive, error_ns=error_ns,
+            exclusive=store.exclusive, deletes=store.deletes, error_ns=error_ns,
         )  # fmt: skip
 
     def end_life(self, letter: str, name: str) -> None:
@@ -119,6 +119,13 @@ class Stage:
         self.earlier.append(party.report())
         party.letter = letter
         self.facts["killed"] = (*self.facts.get("killed", ()), name)
+
+    def give_back_room(self) -> None:
+        """Empty the files of the episode before their names are removed."""
+        first = self.parties["A"]
+        if "A" in self.opened and not first.lost:
+            with suppress(PartyLost, SceneRefused):
+                first.perform(Phase.END, "empty")
 
     def list_files(self) -> None:
         """What is there in the end, as the first instance that lives sees it."""
