@@ -32,3 +32,26 @@ def replay(
     if not replayed.replay.rounds:
         return EXIT_INCONCLUSIVE
     return EXIT_VIOLATED if replayed.replay.failures else EXIT_KEPT
+
+
+def evidence(
+    run: Annotated[Path, typer.Argument(help="The directory of a report.")],
+    cells: Annotated[
+        list[str] | None, typer.Argument(help="Violated cells, or names of findings (default: one per property).")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="The zip file (default: in the report's directory).")] = None,
+    redact: Annotated[bool, typer.Option(help="Replace names of hosts and users, addresses and paths.")] = True,
+) -> int:
+    """Bundle what a stranger needs to act on a violation: README, reproducer, history, environment. Ends with 0."""
+    from fsconform.report.escaping import visible
+    from fsconform.report.evidence import write_evidence
+
+    written = write_evidence(run, cells or [], output, redact)
+    typer.echo(f"written: {visible(str(written.bundle))}")
+    for name in written.members:
+        typer.echo(f"  {name}")
+    for name in written.left_out:
+        typer.echo(f"left out, it would tell names: {name}")
+    if written.aliases:
+        typer.echo(f"what stands for what (keep it): {visible(str(written.aliases))}")
+    return EXIT_KEPT
