@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fsconform.lab.mutants import MUTANTS
-from fsconform.lab.mutants.registry import STRICT, Mutant
+from fsconform.lab.mutants.registry import Mutant
 from fsconform.run.conduct import conduct
 from fsconform.run.options import Options
 from fsconform.run.progress import Silent
@@ -92,8 +92,8 @@ def selftest(
 ) -> Selftest:
     """Try every mutant (or these, or those that break these properties), and the labs without them.
 
-    Each mutant is tried by the cells of the properties it names and by the canaries, or with `full` by all cells, as
-    the labs without mutants are. Raises CannotTestError for an unknown mutant or property, and where a lab cannot be
+    Each mutant is tried by the cells of the properties it names and by the canaries, or with `full` by all cells; the
+    labs without mutants by all of these. Raises CannotTestError for an unknown mutant or property, and where a lab cannot be
     mounted here.
     """
     for word in mutants:
@@ -104,15 +104,23 @@ def selftest(
             raise unknown("property", word, PROPERTIES)
     chosen = list(_chosen(mutants, properties))
     attempts = []
-    for place in dict.fromkeys([STRICT, *(mutant.against for mutant in chosen)]):
-        attempts.append(_attempt(None, place, every_cell()))
-        tell(attempts[-1])
-    for mutant in chosen:
-        attempts.append(_attempt(mutant, mutant.against, every_cell() if full else cells_for(mutant)))
+    plan: list[_Trial] = [(mutant, mutant.against, every_cell() if full else cells_for(mutant)) for mutant in chosen]
+    for mutant, place, cells in (*_truthful(plan), *plan):
+        attempts.append(_attempt(mutant, place, cells))
         tell(attempts[-1])
     broken = frozenset[str]().union(*(mutant.properties for mutant in MUTANTS.values()))
     shown = frozenset(_cells())
     return Selftest(tuple(attempts), tuple(sorted(shown - broken)), tuple(sorted(set(PROPERTIES) - shown)))
+
+
+_Trial = tuple[Mutant | None, tuple[str, str], tuple[str, ...]]
+"""A mutant, or none; the lab and the profile; the cells."""
+
+
+def _truthful(plan: Sequence[_Trial]) -> Iterator[_Trial]:
+    """Each lab without its mutants, by all cells that any of them is tried by."""
+    for place in dict.fromkeys(place for _, place, _ in plan):
+        yield None, place, tuple(dict.fromkeys(cell for _, used, cells in plan if used == place for cell in cells))
 
 
 def _chosen(mutants: Sequence[str], properties: Sequence[str]) -> Iterator[Mutant]:
@@ -124,12 +132,16 @@ def _chosen(mutants: Sequence[str], properties: Sequence[str]) -> Iterator[Mutan
 
 def cells_for(mutant: Mutant) -> tuple[str, ...]:
     """The cells of the properties that a mutant names and that can show it, and the canaries."""
-    named = [cell for word, cells in _cells().items() if word in mutant.properties for cell in cells]
+    canaries = [cells[0] for word, cells in _cells().items() if word in CANARIES]
+    return tuple(dict.fromkeys([*named_cells(mutant), *canaries]))
+
+
+def named_cells(mutant: Mutant) -> list[str]:
+    """The cells that can show a mutant."""
     if mutant.where:
         everything = [row.cell for row in rows(BUDGETS[-1], _SITES) if row.cell.property_id in mutant.properties]
-        named = [cell.id for cell in everything if matches(mutant.where, cell.id)]
-    canaries = [cells[0] for word, cells in _cells().items() if word in CANARIES]
-    return tuple(dict.fromkeys([*named, *canaries]))
+        return [cell.id for cell in everything if matches(mutant.where, cell.id)]
+    return [cell for word, cells in _cells().items() if word in mutant.properties for cell in cells]
 
 
 def every_cell() -> tuple[str, ...]:

@@ -14,6 +14,10 @@ from fsconform.lab.mutants.registry import mutant
 
 _PAGE = 4096
 _BREAKS = ("content.complete", "atomic.content")
+_ALSO = dict.fromkeys(
+    ("atomic.held-reader", "unlink.held-reader", "mmap.held-reader", "content.source-reuse"),
+    "what is read there was renamed right before",
+)
 _WINDOW_S = 0.1
 _INVERTED = bytes(255 - byte for byte in range(256))
 
@@ -75,6 +79,7 @@ def _spoil_publications(lab: Lab, knobs: Knobs, spoil: Spoil) -> None:
     "for 100 ms after a rename the file reads as zeros of the right length",
     "ext4 delayed allocation, zeros after rename without fsync (Linux Documentation/filesystems/ext4, auto_da_alloc)",
     _BREAKS,
+    _ALSO,
     window=_WINDOW_S,
     racy=True,
 )
@@ -88,6 +93,7 @@ def zero_after_publish(lab: Lab, knobs: Knobs) -> None:
     "for 100 ms after a rename only the first half of the file can be read",
     "bazelbuild/bazel issue 17428: partial blobs under a content hash name",
     _BREAKS,
+    _ALSO,
     window=_WINDOW_S,
     racy=True,
 )
@@ -101,6 +107,7 @@ def short_after_publish(lab: Lab, knobs: Knobs) -> None:
     "for 100 ms after a rename the second half of the file is the replaced version's, or garbage",
     "POSIX rename(): the name refers to the old or to the new file",
     _BREAKS,
+    _ALSO,
     window=_WINDOW_S,
     racy=True,
 )
@@ -126,6 +133,7 @@ def _second_page(data: bytes, page: bytes) -> bytes:
     "for 100 ms after a rename one page of the file reads as zeros",
     "vllm-project/vllm issue 54363: right length, wrong bytes; git-for-windows/git pull request 3492",
     _BREAKS,
+    _ALSO,
     window=_WINDOW_S,
     racy=True,
 )
@@ -157,6 +165,7 @@ def stale_page(lab: Lab, knobs: Knobs) -> None:
     "for 100 ms after a rename the first page of the file is a page of another file",
     "a page of another block under the right name and length is what a mixed-up chunk or extent gives",
     _BREAKS,
+    _ALSO,
     window=_WINDOW_S,
     racy=True,
 )

@@ -20,7 +20,7 @@ from fsconform.lab.store import Store
 
 _REAPPEARS_S = 0.2
 """How long after the change the old file comes back."""
-_SEEN_SOON_S, _VANISHES_S = 0.05, 0.1
+_SEEN_SOON_S, _VANISHES_S = 0.05, 0.3
 """A name that is looked at this soon after it was made is one that somebody waits for; when it vanishes, since then."""
 _FOLLOWED_S = 5.0
 
@@ -164,7 +164,7 @@ def old_file_returns(lab: Lab, knobs: Knobs) -> None:
 
 @mutant(
     "seen-then-unseen",
-    "a new name that another mount has seen is missing there for `window` at a look 0.1 s later, and then seen again",
+    "a new name that another mount has seen is missing there for `window` at a look 0.3 s later, and then seen again",
     "a mount whose requests go to several metadata servers in turn; Golab et al. 2011",
     ("visibility.create",),
 )

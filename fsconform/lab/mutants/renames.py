@@ -201,7 +201,7 @@ def manifest_before_data(lab: Lab, knobs: Knobs) -> None:
     "Lamport 1986: regular, not atomic; caches of two servers that a publish reaches one after the other",
     (),
     window=0.02,
-    shown_by="a search: new-old inversions while the publish is in flight, which no property forbids",
+    shown_by="the oracle of versions: new-old inversions while the publish is in flight, which no promise forbids",
 )
 def new_then_old(lab: Lab, knobs: Knobs) -> None:
     """Look-ups that begin after the rename has returned give the new file."""

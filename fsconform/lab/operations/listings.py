@@ -49,5 +49,9 @@ class ListingOperations:
         handle.listing = self._fresh(call, handle)
         return handle.listing
 
+    def resume(self, call: Call, handle: DirectoryHandle) -> Listing:
+        """What is read on: the listing that was begun."""
+        return handle.listing if handle.listing is not None else self.rewind(call, handle)
+
     def sync(self, call: Call, number: int) -> None:
         """fsync(2) of a directory."""

@@ -78,6 +78,8 @@ class Operations:
     """a fresh listing"""
     rewind: Callable[[Call, DirectoryHandle], list[tuple[bytes, int]]]
     """the listing to read from its beginning"""
+    resume: Callable[[Call, DirectoryHandle], list[tuple[bytes, int]]]
+    """the listing to read on, from an offset into it"""
     sync_directory: Callable[[Call, int], None]
     set_lock: Callable[[Call, int, Lock, bool], bool]
     """inode, wish, wait; False where the answer comes later"""
@@ -99,8 +101,8 @@ def standard_operations(store: Store) -> Operations:
         get_attributes=attributes.get, set_attributes=attributes.set, read_link=attributes.read_link,
         set_xattr=attributes.set_xattr, get_xattr=attributes.get_xattr, list_xattrs=attributes.list_xattrs,
         remove_xattr=attributes.remove_xattr, space=attributes.space, open_directory=listings.open,
-        list_names=listings.names, rewind=listings.rewind, sync_directory=listings.sync, set_lock=locks.set,
-        test_lock=locks.test, interrupt=locks.interrupt,
+        list_names=listings.names, rewind=listings.rewind, resume=listings.resume,
+        sync_directory=listings.sync, set_lock=locks.set, test_lock=locks.test, interrupt=locks.interrupt,
     )  # fmt: skip
     data.bind(lambda call, handle, offset, piece, flags: table.write(call, handle, offset, piece, flags))
     listings.bind(lambda call, handle: table.list_names(call, handle))

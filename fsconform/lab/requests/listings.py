@@ -50,9 +50,7 @@ def read_directory_plus(server: Dispatcher, call: Call, node: int, body: memoryv
 def _listing(server: Dispatcher, call: Call, body: memoryview, plus: bool) -> Reply:
     number, offset, room = READDIR_IN.unpack_from(body)
     handle = server.directory(number)
-    listing = handle.listing
-    if offset == 0 or listing is None:
-        listing = server.operations.rewind(call, handle)
+    listing = server.operations.resume(call, handle) if offset else server.operations.rewind(call, handle)
     parts: list[bytes] = []
     with server.lab.store.lock:
         for index in range(offset, len(listing)):

@@ -135,7 +135,7 @@ def _old_file_returns(a: Path, b: Path) -> bool:
 def _seen_then_unseen(a: Path, b: Path) -> bool:
     publish(a / "f", BLOCK)
     assert (b / "f").exists()
-    time.sleep(0.15)
+    time.sleep(0.35)
     shown = missing((b / "f").stat)
     until((b / "f").exists)
     return shown
@@ -172,6 +172,14 @@ def _length_after_close(a: Path, b: Path) -> bool:
     return shown
 
 
+def _listing_misses(a: Path, b: Path) -> bool:
+    names = {f"n{number}" for number in range(30)}
+    for name in names:
+        exclusive(a / name)
+    assert all((b / name).exists() for name in names)
+    return 0 < len(os.listdir(b)) < len(names)
+
+
 EVIDENCE: dict[str, Evidence] = {
     "negative-forever": _negative_forever,
     "negative-after-eexist": _negative_after_eexist,
@@ -188,4 +196,5 @@ EVIDENCE: dict[str, Evidence] = {
     "length-at-close": _length_at_close,
     "length-after-close": _length_after_close,
     "stale-listing": _stale_listing,
+    "listing-misses": _listing_misses,
 }

@@ -88,6 +88,11 @@ def _direct_read_refused(a: Path, b: Path) -> bool:
     return refused(lambda: _read_direct(_file(a)), "EINVAL")
 
 
+def _xattr_forgotten(a: Path, b: Path) -> bool:
+    os.setxattr(_file(a), "user.k", b"v")
+    return refused(lambda: os.getxattr(a / "f", "user.k"), "ENODATA")
+
+
 def _lock_refused(name: str) -> Evidence:
     def evidence(a: Path, b: Path) -> bool:
         with _file(a).open("r+b") as file:
@@ -104,6 +109,7 @@ EVIDENCE: dict[str, Evidence] = {
     "no-rename-exchange": lambda a, b: refused(lambda: _exchange(a), "EINVAL"),
     "exchange-as-rename": _exchange_lost,
     "no-xattr": lambda a, b: refused(lambda: os.setxattr(_file(a), "user.k", b"v"), "ENOTSUP", "EOPNOTSUPP"),
+    "xattr-forgotten": _xattr_forgotten,
     "no-o-direct": lambda a, b: refused(lambda: os.open(_file(a), os.O_RDONLY | os.O_DIRECT), "EINVAL"),
     "o-direct-refused-at-read": _direct_read_refused,
     "no-mmap": lambda a, b: refused(lambda: _map_shared(_file(a)), "ENODEV"),
