@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fcntl import F_DUPFD, fcntl
 from pathlib import Path
 from select import select
 from typing import Any
@@ -143,31 +144,39 @@ def browser() -> Iterator[Page]:
     command = installed()
     if not command:
         raise FileNotFoundError("no chromium here: apt-get install chromium")
-    to_browser, from_us = os.pipe(), os.pipe()
-    with tempfile.TemporaryDirectory(prefix="fsconform-chromium-") as home:
-        # The protocol's pipe: the browser reads from descriptor 3 and writes to 4.
-        script = 'exec "$@" 3<&%d 4>&%d' % (to_browser[0], from_us[1])
-        process = subprocess.Popen(
-            ["sh", "-c", script, "sh", command, *_SWITCHES, f"--user-data-dir={home}/profile", "about:blank"],
-            pass_fds=(to_browser[0], from_us[1]), env={**os.environ, "HOME": home}, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        os.close(to_browser[0])
-        os.close(from_us[1])
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="fsconform-chromium-", ignore_cleanup_errors=True) as home:
+        process = _start(command, Path(home), theirs_in, theirs_out)
+        os.close(theirs_in)
+        os.close(theirs_out)
         try:
-            page = Page(to_browser[1], from_us[0])
+            page = Page(ours_out, ours_in)
             page.attach()
             yield page
         finally:
             _end(process)
-            os.close(to_browser[1])
-            os.close(from_us[0])
+            os.close(ours_out)
+            os.close(ours_in)
+
+
+def _start(command: str, home: Path, reads: int, writes: int) -> subprocess.Popen[bytes]:
+    """The browser reads commands from descriptor 3 and writes answers to 4."""
+    high = [fcntl(descriptor, F_DUPFD, 10) for descriptor in (reads, writes)]
+    script = f'exec "$@" 3<&{high[0]} 4>&{high[1]} {high[0]}<&- {high[1]}>&-'
+    try:
+        return subprocess.Popen(
+            ["bash", "-c", script, "bash", command, *_SWITCHES, f"--user-data-dir={home}/profile", "about:blank"],
+            pass_fds=high, env={**os.environ, "HOME": str(home)}, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    finally:
+        for descriptor in high:
+            os.close(descriptor)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the browser and all its helpers: they share a session of their own."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
-    except ProcessLookupError:
-        pass
     process.wait(timeout=START_S)

@@ -8,6 +8,7 @@ from enum import Enum
 from itertools import combinations
 
 from fsconform.report.comparison_facts import Fact, applications_of, facts_of, findings_of, labels_of
+from fsconform.report.curves import Curve
 from fsconform.report.digest import WORST_FIRST
 from fsconform.report.escaping import visible
 from fsconform.report.numbers import duration_text
@@ -46,6 +47,9 @@ class Entry:
     directions: tuple[str, ...] = ()
     unseen: bool = False
     """The median trial never saw the change."""
+    curve: Curve | None = None
+    promised_s: float | None = None
+    """Bound of the curve's direction, 0 for at once; None where nothing is promised about a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def _entry(cells: Sequence[ReadCell]) -> Entry:
         _promised(worst), _seen(worst if seen is None else latest), worst.verdict,
         seen.lo if seen and seen.missed else None, seen.hi if seen and seen.missed else None,
         directions=tuple(visible(cell.direction) for cell in cells),
-        unseen=seen is not None and seen.hi is None,
+        unseen=seen is not None and seen.hi is None, curve=latest.curve, promised_s=_promised_s(latest),
     )  # fmt: skip
 
 
@@ -145,6 +149,12 @@ def _promised(cell: ReadCell) -> str:
     if cell.strength is Strength.UNSUPPORTED:
         return f"refused: {visible('|'.join(cell.errnos))}"
     return str(cell.strength.value)
+
+
+def _promised_s(cell: ReadCell) -> float | None:
+    if cell.strength is Strength.WITHIN:
+        return cell.bound_s
+    return 0.0 if cell.strength is Strength.GUARANTEED else None
 
 
 def _seen(cell: ReadCell) -> str:

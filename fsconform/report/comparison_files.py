@@ -1,4 +1,4 @@
-"""A comparison as files: compare.md for people, compare.json for programs."""
+"""A comparison as files: compare.md and compare.html for people, compare.json for programs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,16 @@ SCHEMA = "fsconform-comparison/1"
 
 
 def write_comparison(comparison: Comparison, directory: Path) -> tuple[Path, ...]:
-    """Write compare.md and compare.json (made if missing). Raises CannotTestError where that cannot be done."""
-    texts = {"compare.md": comparison_markdown(comparison), "compare.json": comparison_json(comparison)}
+    """Write compare.md, compare.html and compare.json into `directory` (made if missing).
+
+    Raises CannotTestError where that cannot be done.
+    """
+    from fsconform.report.html.comparison_page import comparison_html
+
+    texts = {
+        "compare.md": comparison_markdown(comparison), "compare.html": comparison_html(comparison),
+        "compare.json": comparison_json(comparison),
+    }  # fmt: skip
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
