@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from fsconform import __version__
-from fsconform.evidence_commands import evidence, replay
+from fsconform.evidence_commands import evidence, replay, verify
 from fsconform.vocabulary.errors import FsconformError
 from fsconform.vocabulary.verdicts import EXIT_CANNOT_TEST, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_KEPT, EXIT_WORDS
 from fsconform.workload_command import workload
@@ -172,6 +172,7 @@ def _add_command(command: Callable[..., int]) -> None:
 for _command in (workload, replay):
     _add_command(_command)
 app.command()(evidence)
+app.command()(verify)
 
 
 @app.command()

@@ -55,3 +55,20 @@ def evidence(
     if written.aliases:
         typer.echo(f"what stands for what (keep it): {visible(str(written.aliases))}")
     return EXIT_KEPT
+
+
+def verify(bundle: Annotated[Path, typer.Argument(help="evidence-….zip")]) -> None:
+    """Compute a bundle's observations and verdicts again. Ends with 0 where all agree, 1 where something does not, 2
+    where it is no sound bundle."""
+    from fsconform.report.bundle_verification import verify as compute_again
+    from fsconform.report.escaping import visible
+
+    checks = compute_again(bundle)
+    for check in checks:
+        where = f"{visible(check.witness)}: " if check.witness else ""
+        verb = "agrees " if check.agrees else "DIFFERS"
+        difference = "" if check.agrees else f" (the bundle says {visible(check.told)})"
+        typer.echo(f"{verb}  {where}{check.what}: {visible(check.found)}{difference}")
+    differing = sum(not check.agrees for check in checks)
+    typer.echo(f"{len(checks) - differing} of {len(checks)} agree")
+    raise typer.Exit(EXIT_VIOLATED if differing else EXIT_KEPT)

@@ -22,8 +22,8 @@ from fsconform.search.replaying import load_witness
 from fsconform.vocabulary.errors import CannotTestError, unknown
 from fsconform.vocabulary.stored_witnesses import StoredWitness
 
-_OF_PROGRAMS = frozenset({"program", "events", "contradictions"})
-"""Parts of a witness that only hold names which we made ourselves."""
+_OF_PROGRAMS = frozenset({"program", "events", "contradictions", "name", "cell", "kind", "property", "run_id"})
+"""Parts of a witness and of a history that only hold names which we made ourselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,8 @@ def _report(name: str, content: bytes, redactor: Redactor | None) -> bytes:
         for key, value in node.attrib.items():
             if key not in ("classname", "time", "timestamp", "type"):
                 node.set(key, redactor.text(value))
-    return Xml.tostring(root, encoding="unicode").encode("utf-8")
+    text = Xml.tostring(root, encoding="unicode")
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n".encode()
 
 
 def _remove_leaks(files: dict[str, bytes], redactor: Redactor) -> tuple[str, ...]:

@@ -99,10 +99,10 @@ def _calls(around: Mapping[str, Any]) -> str:
 def _closing(environment: Mapping[str, Any], redacted: bool) -> Iterator[str]:
     yield "## In this bundle"
     yield ""
-    yield "`repro.py` shows it again, `witness.json` is the program and what it showed, `history.jsonl.gz` has every"
-    yield "operation with its times, `environment.json` the mounts as their kernels describe them, `profile/` what was held"
-    yield "against them, `report.html` and `junit.xml` the whole run, `manifest.json` the SHA-256 of all. `fsconform verify`"
-    yield "of the zip file computes the observations and the verdict again from the history and the profile."
+    yield "`repro.py` shows it again, `witness.json` is the program and what it showed, `history.jsonl.gz` every"
+    yield "operation with its times, `environment.json` the mounts as their kernels describe them, `profile/` what was"
+    yield "held against them, `report.html` and `junit.xml` the whole run, `manifest.json` the SHA-256 of all."
+    yield "`fsconform verify` of the zip file computes observations and verdict again from history and profile."
     yield ""
     if redacted:
         yield "Hosts, users, addresses and paths are redacted: `host-1` is the same host everywhere."
