@@ -14,12 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from fsconform.vocabulary.errnos import DOUBTED
 from fsconform.vocabulary.histories import LaneColumns, RoundHistory
 from fsconform.vocabulary.programs import Lane
 
 DOUBTFUL = (errno.EEXIST, errno.ENOENT)
-OPEN = errno.EREMOTEIO
-"""What stands in for them: an errno after which a call may take effect at any time, or never."""
 
 
 def doubt(history: RoundHistory, calls: Collection[str]) -> RoundHistory:
@@ -35,4 +34,4 @@ def doubt(history: RoundHistory, calls: Collection[str]) -> RoundHistory:
 def _doubt_lane(lane: Lane, columns: LaneColumns, calls: Collection[str]) -> LaneColumns:
     affected = np.array([step.kind in calls for step in lane.steps], np.bool_)
     doubtful = np.isin(columns.errno, DOUBTFUL) & affected
-    return replace(columns, errno=np.where(doubtful, OPEN, columns.errno)) if doubtful.any() else columns
+    return replace(columns, errno=np.where(doubtful, DOUBTED, columns.errno)) if doubtful.any() else columns

@@ -19,6 +19,9 @@ NOT_RUN = -3
 UNSUPPORTED_HERE = -4
 """Pseudo errno: this interpreter or C library has no such call at all; says nothing about the filesystem."""
 
+DOUBTED = -5
+"""Pseudo errno of a call that was told EEXIST or ENOENT, perhaps by its own first request (oracles/retransmissions)."""
+
 
 class Outcome(Enum):
     """What an errno means in a history."""
@@ -39,7 +42,7 @@ OPEN_ERRNOS = frozenset(
     {
         errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EINTR, errno.ENOTCONN, errno.EREMOTEIO,
         errno.ECONNRESET, errno.ECONNABORTED, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN,
-        errno.ENETUNREACH, errno.ESHUTDOWN, HUNG, LOST,
+        errno.ENETUNREACH, errno.ESHUTDOWN, HUNG, LOST, DOUBTED,
     }
 )  # fmt: skip
 OBSERVATION_ERRNOS = frozenset({errno.EEXIST, errno.ENOENT, errno.ENOTEMPTY})
@@ -64,6 +67,7 @@ PSEUDO_NAMES = {
     LOST: "LOST",
     NOT_RUN: "NOT_RUN",
     UNSUPPORTED_HERE: "UNSUPPORTED_HERE",
+    DOUBTED: "DOUBTED",
 }
 
 

@@ -74,7 +74,8 @@ def test_a_run_between_hosts(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_that_goes_down(frail_stage: Stage) -> None:
+@pytest.mark.parametrize("fate", ["cut", "kill"])
+def test_a_link_that_goes_down_and_a_host_that_dies(frail_stage: Stage, fate: str) -> None:
     """A partial report says since when; what the lost site made is removed by the other one."""
     stage = frail_stage
     sites = [word for site in stage.sites for word in ("--site", site)]
@@ -84,7 +85,7 @@ def test_a_link_that_goes_down(frail_stage: Stage) -> None:
     while not measuring(stage):
         assert process.poll() is None and time.monotonic() - began < 60
         time.sleep(0.1)
-    threading.Timer(4.0, stage.rack.cut, (2,)).start()
+    threading.Timer(4.0, {"cut": stage.rack.cut, "kill": stage.rack.kill}[fate], (2,)).start()
     began = time.monotonic()
     output, _ = process.communicate(timeout=200)
     assert process.returncode == 4, output
@@ -92,8 +93,9 @@ def test_a_link_that_goes_down(frail_stage: Stage) -> None:
     report: dict[str, Any] = json.loads((stage.home / "report" / "report.json").read_text())
     reasons = {cell["id"]: cell["reason"] for cell in report["cells"] if cell["verdict"] == "inconclusive"}
     assert "site b lost at " in reasons["visibility.create/rename/missed/stat/fresh/a-b"]
-    assert any(("site b lost at " in text and "not responding" in text) or "timed out" in text
-               for text in report["incidents"])  # fmt: skip
+    reports = [text for text in report["incidents"] if "site b lost at " in text or "timed out" in text]
+    why = {"cut": ("not responding", "timed out"), "kill": ("No route to host", "timed out")}[fate]
+    assert any(word in text for text in reports for word in why), report["incidents"]
     assert report["left_behind"] == [] and left(stage) == []
     assert not any(cell["verdict"] == "violated" for cell in report["cells"])
 

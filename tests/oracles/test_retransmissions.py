@@ -35,3 +35,8 @@ def test_an_answer_to_the_second_request_accuses_nobody_where_the_profile_says_s
 def test_what_was_told_success_is_believed_still() -> None:
     history = one_round(("a", [(MKDIR, 0, 5, 0)]), ("b", [(MKDIR, 3, 8, 0)]))
     assert {anomaly.kind for anomaly in examine(doubt(history, {"mkdir"})).anomalies} == {"two-winners"}
+
+
+def test_the_loser_of_a_race_is_told_nothing_wrong() -> None:
+    history = one_round(("a", [(MKDIR, 0, 5, 0)]), ("b", [(MKDIR, 3, 8, errno.EEXIST)]))
+    assert examine(doubt(history, {"mkdir"})).anomalies == ()
