@@ -75,6 +75,13 @@ class Emulation:
     ) -> None:
         self.stop()
 
+    def crash(self) -> None:
+        """Let the server lose what it had not stored, and wait until it is up again. Raises CannotTestError."""
+        os.kill(self.pid, signal.SIGUSR1)
+        text = self._line()
+        if text != b"crashed\n":
+            raise CannotTestError(f"lab={self.spec.text}: its server did not come up again")
+
     def stop(self) -> None:
         """Unmount and end the server; remove the directories that `start` made."""
         if self._process is not None:
@@ -141,6 +148,13 @@ class Emulation:
             os.close(watched)
 
     def _wait_until_ready(self) -> None:
+        text = self._line()
+        if text != b"ready\n":
+            reason = text.decode(errors="replace").removeprefix("failed: ").strip()
+            raise CannotTestError(f"lab={self.spec.text}: {reason}")
+
+    def _line(self) -> bytes:
+        """The next line that the server prints."""
         assert self._process is not None and self._process.stdout is not None
         deadline = time.monotonic() + self.start_timeout_s
         text = b""
@@ -152,9 +166,7 @@ class Emulation:
             if not piece:
                 raise CannotTestError(f"lab={self.spec.text}: its server ended at once")
             text += piece
-        if text != b"ready\n":
-            reason = text.decode(errors="replace").removeprefix("failed: ").strip()
-            raise CannotTestError(f"lab={self.spec.text}: {reason}")
+        return text
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

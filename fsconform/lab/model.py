@@ -64,10 +64,18 @@ class Lab:
     session: Session = field(default_factory=Session)
     periodic: list[Callable[[float], None]] = field(default_factory=list)
     """Called about four times a second with the monotonic time in seconds."""
+    crashes: list[Callable[[], None]] = field(default_factory=list)
+    """Called when the server is to lose what it had not stored; all that a truthful one has acknowledged is stored."""
     operations: Operations = field(init=False)
 
     def __post_init__(self) -> None:
         self.operations = standard_operations(self.store)
+
+    def crash(self) -> None:
+        """The server goes down and comes up again, between two requests: whatever is open stays open."""
+        with self.store.lock:
+            for lose in self.crashes:
+                lose()
 
     def tick(self, now: float) -> None:
         """One round of periodic work."""

@@ -1,7 +1,7 @@
 """The process of an emulated lab: `python -m fsconform.lab.server --spec TEXT --parent-fd N DIR...`.
 
 Mounts the lab at the directories, prints one line `ready`, serves until its parent is gone or it is told to stop
-(SIGTERM, SIGINT), then unmounts.
+(SIGTERM, SIGINT), then unmounts. SIGUSR1: the server is said to crash, and to come up again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ FAILED = 2
 def main(arguments: list[str] | None = None) -> int:
     """Serve one lab. Returns 0 after a normal end, 2 with one line `failed: REASON` on standard output."""
     options = _options(arguments)
-    stop = threading.Event()
+    stop, crash = threading.Event(), threading.Event()
+    signal.signal(signal.SIGUSR1, lambda *_: crash.set())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     print("ready", flush=True)
     try:
-        _serve(mounts, stop, options.parent_fd, options.parent)
+        _serve(mounts, stop, crash, options.parent_fd, options.parent)
     finally:
         for mount in mounts:
             mount.stop()
@@ -85,8 +86,9 @@ def _reason(error: Exception) -> str:
     return f"{where}: {error.strerror}{hint}"
 
 
-def _serve(mounts: list[Mount], stop: threading.Event, parent_fd: int, parent: int) -> None:
-    """Tick until told to stop or the parent is gone: its end of the pipe closed, or its process id no longer ours.
+def _serve(mounts: list[Mount], stop: threading.Event, crash: threading.Event, parent_fd: int, parent: int) -> None:
+    """Tick, and crash when told to, until told to stop or the parent is gone: its end of the pipe closed, or its
+    process id no longer ours.
 
     PR_SET_PDEATHSIG would not do: it fires when the *thread* that started this process ends (prctl(2)).
     """
@@ -95,6 +97,10 @@ def _serve(mounts: list[Mount], stop: threading.Event, parent_fd: int, parent: i
         poller.register(parent_fd, select.POLLIN)
     lab = mounts[0].server.lab
     while not stop.is_set():
+        if crash.is_set():
+            crash.clear()
+            lab.crash()
+            print("crashed", flush=True)
         lab.tick(time.monotonic())
         if poller.poll(TICK_S * 1000) or os.getppid() != parent:
             return

@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Callable
 
 from fsconform.lab.calls import Call, RefusalError
 from fsconform.lab.inodes import DirectoryHandle, Handle, Inode
@@ -26,6 +27,8 @@ class Store:
         self.last_time = 0
         self.granularity = 1
         """Of all times, ns."""
+        self.stamp: Callable[[int], int] = lambda now: now
+        """What the server's clock makes of the time, ns."""
         self.directory_times = True
         """Whether a change of its names touches a directory's times."""
         self.orphan_grace_s = ORPHAN_GRACE_S
@@ -40,7 +43,7 @@ class Store:
         """Time of the server, ns: strictly increasing, so that no two changes of a file carry the same mtime
         (a kernel that caches pages learns of a change by it); rounded down where times are coarse."""
         self.last_time = max(time.time_ns(), self.last_time + 1)
-        return self.last_time - self.last_time % self.granularity
+        return self.stamp(self.last_time - self.last_time % self.granularity)
 
     def inode(self, number: int) -> Inode:
         """By node id. Raises ESTALE where it is gone."""

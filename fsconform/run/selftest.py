@@ -93,8 +93,8 @@ def selftest(
     """Try every mutant (or these, or those that break these properties), and the labs without them.
 
     Each mutant is tried by the cells of the properties it names and by the canaries, or with `full` by all cells; the
-    labs without mutants by all of these. Raises CannotTestError for an unknown mutant or property, and where a lab cannot be
-    mounted here.
+    labs without mutants by all of these. Raises CannotTestError for an unknown mutant or property, and where a lab
+    cannot be mounted here.
     """
     for word in mutants:
         if word not in MUTANTS:

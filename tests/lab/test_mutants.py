@@ -11,15 +11,18 @@ import pytest
 
 from fsconform.lab.mutants import MUTANTS
 from tests.lab.bench import exclusive, lab, publish, told
-from tests.lab.evidence import EVIDENCE
+from tests.lab.evidence import EVIDENCE, spaces
 from tests.lab.evidence.common import BLOCK
 
 pytestmark = pytest.mark.fuse
 KNOBS = {
-    "hang": ",window=4",
+    **dict.fromkeys(("hang", "locks-hang"), ",window=4"),
+    **dict.fromkeys(spaces.EVIDENCE, f",capacity={spaces.ROOM}"),
     **dict.fromkeys(("stale-entry", "stale-replace", "stale-length", "stale-listing", "unlinked-readable"), ",ttl=30"),
 }
-"""Where the evidence needs longer than the mutant lasts by default."""
+"""What the evidence needs beside the mutant's defaults."""
+RESTARTS = ("restart-loses-data", "restart-undoes-renames")
+"""Shown by a crash of the server: tests/lab/test_restarts.py."""
 
 
 class Truthful:
@@ -46,19 +49,20 @@ def truthful() -> Iterator[Truthful]:
 
 
 def test_every_mutant_has_its_evidence() -> None:
-    assert set(EVIDENCE) == set(MUTANTS)
+    assert {*EVIDENCE, *RESTARTS} == set(MUTANTS)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", EVIDENCE)
 def test_the_mutant_shows(name: str) -> None:
     with lab(MUTANTS[name].lab + KNOBS.get(name, "")) as (a, b):
         (a / "d").mkdir()
         assert EVIDENCE[name](a / "d", b / "d")
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", EVIDENCE)
 def test_the_lab_without_it_does_not_show_it(name: str, truthful: Truthful) -> None:
-    a, b = truthful.mounts(MUTANTS[name].against[0])
+    room = KNOBS[name] if name in spaces.EVIDENCE else ""
+    a, b = truthful.mounts(MUTANTS[name].against[0] + room)
     (a / name).mkdir()
     assert not EVIDENCE[name](a / name, b / name)
 

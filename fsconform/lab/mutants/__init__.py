@@ -5,6 +5,7 @@ import the module below.
 """
 
 from fsconform.lab.mutants import (
+    attributes,
     caches,
     capabilities,
     contents,
@@ -16,13 +17,17 @@ from fsconform.lab.mutants import (
     links,
     listings,
     losers,
+    removals,
     renames,
+    restarts,
+    spaces,
     winners,
     writes,
 )
 from fsconform.lab.mutants.registry import MUTANTS, Mutant
 
 __all__ = [
-    "MUTANTS", "Mutant", "caches", "capabilities", "contents", "cuts", "descriptors", "hangs", "incarnations",
-    "lengths", "links", "listings", "losers", "renames", "winners", "writes",
+    "MUTANTS", "Mutant", "attributes", "caches", "capabilities", "contents", "cuts", "descriptors", "hangs",
+    "incarnations", "lengths", "links", "listings", "losers", "removals", "renames", "restarts", "spaces",
+    "winners", "writes",
 ]  # fmt: skip

@@ -123,20 +123,3 @@ def exchange_as_rename(lab: Lab, knobs: Knobs) -> None:
         rename(call, parent, name, new_parent, new_name, flags & ~EXCHANGE)
 
     lab.operations.rename = plain
-
-
-@mutant(
-    "xattr-forgotten",
-    "setting a user attribute succeeds, and nothing is kept",
-    "coreos/fedora-coreos-tracker issue 2040: attributes that vanish; stacked filesystems that ignore what they lack",
-    ("capability.xattr",),
-)
-def xattr_forgotten(lab: Lab, knobs: Knobs) -> None:
-    """Attributes of the system's are left alone."""
-    set_xattr = lab.operations.set_xattr
-
-    def forget(call: Call, number: int, name: bytes, value: bytes, flags: int) -> None:
-        if not name.startswith(b"user.") or not knobs.strikes(call):
-            set_xattr(call, number, name, value, flags)
-
-    lab.operations.set_xattr = forget

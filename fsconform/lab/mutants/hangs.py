@@ -1,15 +1,18 @@
-"""The mutant that does not answer."""
+"""Mutants that do not answer, or answer that they were interrupted."""
 
 from __future__ import annotations
 
+import errno
+import itertools
 from collections.abc import Callable
 from typing import Any
 
-from fsconform.lab.calls import Call
+from fsconform.lab.calls import Call, RefusalError
 from fsconform.lab.inodes import Handle, Inode
 from fsconform.lab.knobs import Knobs
+from fsconform.lab.locks import UNLOCK, Lock
 from fsconform.lab.model import Lab
-from fsconform.lab.mutants.registry import mutant
+from fsconform.lab.mutants.registry import BY_CALLS, mutant
 
 _BY_NAME = {"lookup": "lookup", "create": "create", "rename": "rename"}
 _BY_HANDLE = {"read": "read", "write": "write", "close": "flush", "sync": "sync"}
@@ -72,3 +75,48 @@ class _Names:
         inode, handle = self.create(call, parent, name, flags, mode)
         self.last[inode.number] = name
         return inode, handle
+
+
+@mutant(
+    "locks-hang",
+    "a wish for a lock is not answered for `window` seconds, not even one that was not to wait",
+    "huggingface/datasets issue 329: FSx for Lustre; willscott/go-nfs issue 98: flock hangs unless nolock",
+    (),
+    window=45.0,
+    shown_by=BY_CALLS,
+)
+def locks_hang(lab: Lab, knobs: Knobs) -> None:
+    """Unlocking is answered."""
+    set_lock = lab.operations.set_lock
+
+    def stall(call: Call, number: int, wish: Lock, wait: bool) -> bool:
+        if wish.kind != UNLOCK and knobs.strikes(call):
+            call.client.pause(knobs.window)
+        return set_lock(call, number, wish, wait)
+
+    lab.operations.set_lock = stall
+
+
+@mutant(
+    "eintr-storm",
+    "every third call of a kind that changes or reads attributes or names is told EINTR, and has no effect",
+    "restic/restic issues 3060 and 2659: chmod, lstat, listxattr and readdir told EINTR on CIFS and NFS",
+    (),
+    shown_by=BY_CALLS,
+)
+def eintr_storm(lab: Lab, knobs: Knobs) -> None:
+    """chmod and its like, listxattr, getxattr, rename, unlink: none of them is begun again by the caller's library."""
+    numbers = itertools.count(1)
+
+    def interrupted(field: str) -> None:
+        inner = getattr(lab.operations, field)
+
+        def perform(call: Call, *arguments: Any) -> Any:
+            if next(numbers) % 3 == 0 and knobs.strikes(call):
+                raise RefusalError(errno.EINTR)
+            return inner(call, *arguments)
+
+        setattr(lab.operations, field, perform)
+
+    for field in ("set_attributes", "list_xattrs", "get_xattr", "rename", "unlink"):
+        interrupted(field)

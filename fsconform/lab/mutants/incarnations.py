@@ -14,7 +14,7 @@ from fsconform.lab.intents import opens_exclusively
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
 from fsconform.lab.mutants.memory import Key, Memory, give_back
-from fsconform.lab.mutants.registry import mutant
+from fsconform.lab.mutants.registry import BY_CALLS, mutant
 from fsconform.lab.operations.renames import EXCHANGE
 from fsconform.lab.store import Store
 
@@ -113,6 +113,30 @@ def stale_replace(lab: Lab, knobs: Knobs) -> None:
             return pasts.show(past)
 
     lab.operations.lookup = find_old
+
+
+@mutant(
+    "old-file-while-held",
+    "a mount that has a replaced file open goes on finding it by its name",
+    "GitLab gitaly issue 2589: NFSv4 clients reuse an open file at open; a stat, or its close, cures it",
+    (),
+    shown_by=BY_CALLS,
+)
+def old_file_while_held(lab: Lab, knobs: Knobs) -> None:
+    """For as long as it is open there, an hour at most."""
+    pasts, lookup, store = _Pasts(lab.store, 3600.0), lab.operations.lookup, lab.store
+    pasts.install(lab, knobs, removals=False)
+
+    def find_held(call: Call, parent: int, name: bytes) -> Inode:
+        with store.lock:
+            past = pasts.of((parent, name))
+            if past is not None and past.by != call.client.number and past.inode.opens:
+                number = call.client.number
+                if any(handle.inode is past.inode and handle.client == number for handle in store.handles.values()):
+                    return pasts.show(past)
+            return lookup(call, parent, name)
+
+    lab.operations.lookup = find_held
 
 
 @mutant(

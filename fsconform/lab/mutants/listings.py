@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 
 from fsconform.lab.calls import Call
-from fsconform.lab.inodes import DirectoryHandle
+from fsconform.lab.inodes import DirectoryHandle, Inode
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
 from fsconform.lab.mutants.memory import Memory
-from fsconform.lab.mutants.registry import mutant
+from fsconform.lab.mutants.registry import BY_CALLS, mutant
 
 Listing = list[tuple[bytes, int]]
 _DOTS = (b".", b"..")
@@ -63,3 +63,69 @@ def listing_misses(lab: Lab, knobs: Knobs) -> None:
             ]
 
     lab.operations.list_names = leave_out
+
+
+@mutant(
+    "listing-twice",
+    "one name of five is listed twice",
+    "libfuse issue 401; Sherlock-Holo/fuse3 issue 12: offsets that are taken up again one too early",
+    (),
+    shown_by=BY_CALLS,
+)
+def listing_twice(lab: Lab, knobs: Knobs) -> None:
+    """Right after one another."""
+    list_names = lab.operations.list_names
+
+    def repeat(call: Call, handle: DirectoryHandle) -> Listing:
+        found: Listing = []
+        for entry in list_names(call, handle):
+            found += [entry, entry] if _chosen(entry[0]) and knobs.strikes(call, entry[0]) else [entry]
+        return found
+
+    lab.operations.list_names = repeat
+
+
+@mutant(
+    "listing-by-index",
+    "a listing is read on from an index into what is there now: what is removed meanwhile makes it skip names",
+    "tavianator/bfs issue 67; libfuse issue 401; xoriors/rencfs pull request 302: index as offset",
+    (),
+    shown_by=BY_CALLS,
+)
+def listing_by_index(lab: Lab, knobs: Knobs) -> None:
+    """Directories of more names than one reply holds."""
+    rewind = lab.operations.rewind
+    lab.operations.resume = lambda call, handle: rewind(call, handle)
+
+
+@mutant(
+    "directory-times-frozen",
+    "making, removing and renaming names leaves the times of their directory as they are",
+    "juicedata/juicefs issue 6681: a listing that never refreshes because its mtime never changes",
+    (),
+    shown_by=BY_CALLS,
+)
+def directory_times_frozen(lab: Lab, knobs: Knobs) -> None:
+    """Since it was made."""
+    lab.store.directory_times = False
+
+
+@mutant(
+    "directory-times-restless",
+    "every look at a directory moves its mtime",
+    "gluster/glusterfs issue 4071: mtime changes at every stat, and listings start again for ever",
+    (),
+    shown_by=BY_CALLS,
+)
+def directory_times_restless(lab: Lab, knobs: Knobs) -> None:
+    """By stat and by a look-up of its name."""
+    get_attributes, lookup, store = lab.operations.get_attributes, lab.operations.lookup, lab.store
+
+    def move(call: Call, inode: Inode) -> Inode:
+        if inode.is_directory and knobs.strikes(call):
+            with store.lock:
+                store.touch_directory(inode)
+        return inode
+
+    lab.operations.get_attributes = lambda call, number: move(call, get_attributes(call, number))
+    lab.operations.lookup = lambda call, parent, name: move(call, lookup(call, parent, name))

@@ -9,6 +9,7 @@ from fsconform.lab.traits import Trait
 from fsconform.vocabulary.properties import PROPERTIES
 
 STRICT = ("strict", "posix-local")
+BY_CALLS = "plain calls (tests/lab/evidence): no property asks for it yet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from fsconform.lab.inodes import Handle, Inode
 from fsconform.lab.knobs import Knobs
 from fsconform.lab.model import Lab
 from fsconform.lab.mutants.memory import Curtain, Key, Memory
-from fsconform.lab.mutants.registry import mutant
+from fsconform.lab.mutants.registry import BY_CALLS, mutant
 from fsconform.lab.operations.renames import EXCHANGE
 from fsconform.lab.store import Store
 
@@ -169,6 +169,33 @@ def replaced_as_enoent(lab: Lab, knobs: Knobs) -> None:
         return open_file(call, number, flags)
 
     lab.operations.open = open_by_handle
+
+
+@mutant(
+    "estale-cross-directory",
+    "for `ttl` after a rename from another directory over a file, opening it says ESTALE",
+    "nfs-ganesha/nfs-ganesha pull request 10: the server goes on answering with the replaced entry",
+    (),
+    shown_by=BY_CALLS,
+)
+def estale_cross_directory(lab: Lab, knobs: Knobs) -> None:
+    """On every mount; a rename inside one directory is left alone."""
+    rename, open_file, store = lab.operations.rename, lab.operations.open, lab.store
+    stale: Memory[int, bool] = Memory(lab)
+
+    def replace(call: Call, parent: int, name: bytes, new_parent: int, new_name: bytes, flags: int) -> None:
+        with store.lock:
+            replaces = _replaces(store, (parent, name), (new_parent, new_name))
+            rename(call, parent, name, new_parent, new_name, flags)
+            if replaces and parent != new_parent and not flags and knobs.strikes(call):
+                stale.keep(store.directory(new_parent)[new_name], True, knobs.ttl)
+
+    def refuse(call: Call, number: int, flags: int) -> Handle:
+        if stale.get(number):
+            raise RefusalError(errno.ESTALE)
+        return open_file(call, number, flags)
+
+    lab.operations.rename, lab.operations.open = replace, refuse
 
 
 @mutant(

@@ -180,6 +180,15 @@ def _listing_misses(a: Path, b: Path) -> bool:
     return 0 < len(os.listdir(b)) < len(names)
 
 
+def _old_file_while_held(a: Path, b: Path) -> bool:
+    publish(a / "f", b"old")
+    with (b / "f").open("rb"):
+        publish(a / "f", b"new")
+        shown = (b / "f").read_bytes() == b"old"
+    until(lambda: (b / "f").read_bytes() == b"new")
+    return shown
+
+
 EVIDENCE: dict[str, Evidence] = {
     "negative-forever": _negative_forever,
     "negative-after-eexist": _negative_after_eexist,
@@ -188,6 +197,7 @@ EVIDENCE: dict[str, Evidence] = {
     "attributes-kept": _attributes_kept,
     "cached-for-ever": _cached_for_ever,
     "stale-past-bound": _stale_past_bound,
+    "old-file-while-held": _old_file_while_held,
     "unlinked-readable": _unlinked_readable,
     "old-file-returns": _old_file_returns,
     "seen-then-unseen": _seen_then_unseen,

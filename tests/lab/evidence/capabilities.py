@@ -88,11 +88,6 @@ def _direct_read_refused(a: Path, b: Path) -> bool:
     return refused(lambda: _read_direct(_file(a)), "EINVAL")
 
 
-def _xattr_forgotten(a: Path, b: Path) -> bool:
-    os.setxattr(_file(a), "user.k", b"v")
-    return refused(lambda: os.getxattr(a / "f", "user.k"), "ENODATA")
-
-
 def _lock_refused(name: str) -> Evidence:
     def evidence(a: Path, b: Path) -> bool:
         with _file(a).open("r+b") as file:
@@ -103,13 +98,28 @@ def _lock_refused(name: str) -> Evidence:
     return evidence
 
 
+_LOCK = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+
+
+def _locks_hang(a: Path, b: Path) -> bool:
+    locker = subprocess.Popen([sys.executable, "-c", _LOCK, str(_file(a))])
+    try:
+        return locker.wait(2) != 0
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def _eintr_storm(a: Path, b: Path) -> bool:
+    told_so = [refused(lambda: os.chmod(_file(a), 0o600 + number), "EINTR") for number in range(6)]  # noqa: B023
+    return any(told_so)
+
+
 EVIDENCE: dict[str, Evidence] = {
     "no-link": lambda a, b: refused(lambda: os.link(_file(a), a / "g"), "EPERM"),
     "no-rename-noreplace": lambda a, b: refused(lambda: renameat2(_file(a), a / "g", NOREPLACE), "EINVAL"),
     "no-rename-exchange": lambda a, b: refused(lambda: _exchange(a), "EINVAL"),
     "exchange-as-rename": _exchange_lost,
     "no-xattr": lambda a, b: refused(lambda: os.setxattr(_file(a), "user.k", b"v"), "ENOTSUP", "EOPNOTSUPP"),
-    "xattr-forgotten": _xattr_forgotten,
     "no-o-direct": lambda a, b: refused(lambda: os.open(_file(a), os.O_RDONLY | os.O_DIRECT), "EINVAL"),
     "o-direct-refused-at-read": _direct_read_refused,
     "no-mmap": lambda a, b: refused(lambda: _map_shared(_file(a)), "ENODEV"),
@@ -122,4 +132,6 @@ EVIDENCE: dict[str, Evidence] = {
     "locks-enolck": _lock_refused("ENOLCK"),
     "locks-enosys": _lock_refused("ENOSYS"),
     "hang": _hang,
+    "locks-hang": _locks_hang,
+    "eintr-storm": _eintr_storm,
 }

@@ -87,6 +87,16 @@ def _new_then_old(a: Path, b: Path) -> bool:
     return rounds(attempt)
 
 
+def _estale_cross_directory(a: Path, b: Path) -> bool:
+    (a / "staging").mkdir()
+    publish(a / "f", b"old")
+    (a / "staging" / "f").write_bytes(b"new")
+    (a / "staging" / "f").rename(a / "f")
+    shown = told((b / "f").read_bytes) == "ESTALE"
+    until(lambda: told((b / "f").read_bytes) == "ok")
+    return shown
+
+
 EVIDENCE: dict[str, Evidence] = {
     "rename-gap": _rename_gap,
     "rename-neither": _rename_neither,
@@ -94,6 +104,7 @@ EVIDENCE: dict[str, Evidence] = {
     "rename-lost": _rename_lost,
     "rename-over-refused": _rename_over_refused,
     "replaced-as-enoent": _replaced_as_enoent,
+    "estale-cross-directory": _estale_cross_directory,
     "manifest-before-data": _manifest_before_data,
     "new-then-old": _new_then_old,
 }
