@@ -336,6 +336,17 @@ def test_names_that_do_not_agree_show_both() -> None:
     assert "1 blocks are there under the names of A" in found.why
 
 
+@pytest.mark.parametrize(("opened_ms", "box"), [(300, Box.WITHIN), (9000, Box.BROKE)])
+def test_an_early_look_is_kept_no_longer_than_promised(opened_ms: int, box: Box) -> None:
+    """Whatever the clock of the looking site says."""
+    first = report("A", event("A", "rename", PATH, 10), event("A", "close", TEMP, 100))
+    second = report("B", event("B", "open", PATH, 50), event("B", "open", PATH, opened_ms))
+    strange = 10**14
+    facts = {"between rename and close": (strange, 0, 0, 0, 1), "after close": (strange, 0, 0, 0, 1)}
+    early, kept = attribute_variant(Scene(episode(first, second, facts=facts), promising(within(5.0))))
+    assert (early.box, kept.box) == (Box.WITHIN, box)
+
+
 def test_two_winners_of_one_exclusive_create() -> None:
     winners = [report(letter, event(letter, "open-temp", TEMP, at)) for letter, at in (("A", 10), ("B", 12))]
     (found,) = attribute_variant(Scene(episode(*winners), promising(GUARANTEED)))

@@ -120,8 +120,9 @@ def _early(scene: Scene, before: tuple[int, ...], after: tuple[int, ...]) -> Ite
         promise = scene.promise(
             "size.grow", direction, state="known", observer="open_fstat", age="fresh", after="close"
         )
-        closed = max((e.returned for e in events if e.step == "close"), default=after[0])
-        box = stale_box(promise, after[0] - closed, 0) or Box.WITHIN
+        closed = max((e.returned for e in events if e.step == "close"), default=0)
+        opened = max((e.invoked for e in events if e.step == "open"), default=0)  # stamps of looks are the site's own
+        box = stale_box(promise, opened - closed - 2 * scene.setup.error_ns, 0) or Box.WITHIN
         why = (
             f"After the close B still read {after[3]:,} of {size:,} bytes: it had looked before, and keeps the length. "
             f"Promised: {told(promise)}."
