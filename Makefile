@@ -82,7 +82,7 @@ docs: $(STAMP) ## write docs/properties.md from the catalogue and the profiles
 
 lab-deps: ## install what the labs need (Debian; needs root)
 	apt-get install --yes --no-install-recommends fuse3 util-linux e2fsprogs \
-	    user-mode-linux nfs-kernel-server nfs-common iproute2
+	    user-mode-linux nfs-kernel-server nfs-common iproute2 chromium
 
 clean: ## remove what was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

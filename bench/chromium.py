@@ -80,10 +80,11 @@ class Page:
         return told["result"].get("value")
 
     def press(self, key: str) -> None:
-        """Press a key and let it go."""
-        text = {"text": key} if len(key) == 1 else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+        """Press a key (one letter, `Enter`, `Escape`) and let it go."""
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        code = {"windowsVirtualKeyCode": 13} if key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, **code)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def resize(self, width: int, height: int) -> None:
         """The size of the window, CSS pixels."""

@@ -24,7 +24,15 @@ def _missing(item: pytest.Item) -> str:
         from tests.hosts.rack import obstacle
 
         return obstacle()
+    if item.get_closest_marker("chromium") and not _browser():
+        return "needs Chromium (make lab-deps)"
     return _uml_obstacle() if item.get_closest_marker("uml") else ""
+
+
+def _browser() -> str:
+    from bench.chromium import installed
+
+    return installed()
 
 
 def _uml_obstacle() -> str:
@@ -48,7 +56,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Inside .ci/run a marked test that skips itself is a failure, too."""
     report = yield
-    marked = any(item.get_closest_marker(name) for name in ("fuse", "root", "hosts", "uml"))
+    marked = any(item.get_closest_marker(name) for name in ("fuse", "root", "hosts", "uml", "chromium"))
     if INSIDE_CI and marked and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped inside .ci/run: {report.longrepr}"

@@ -20,6 +20,7 @@ from fsconform.report.pair_matrix import LEGEND as PAIR_LEGEND
 from fsconform.report.pair_matrix import entry_text, pair_matrices
 from fsconform.report.verdict_text import (
     TOPOLOGY_WORDS,
+    broken_properties,
     repeat_command,
     sentence,
     status_line,
@@ -67,11 +68,12 @@ def _page(record: RunRecord, drawn: frozenset[Verdict]) -> str:
         return draw_chart(row, series) if row.verdict in drawn else None
 
     accusations = accusations_of(record)
+    meaning = verdict_meaning(record)[len(broken_properties(record)) :]  # "What is violated" tells of these
     heads = first_titles(accusations)
     questions = questions_of(record, accusations, draw)
     return render(
         "report.html.j2", record=record, word="interrupted" if record.interrupted else record.verdict.value,
-        sentence=sentence(record), meaning=verdict_meaning(record), counts=verdict_counts(record),
+        sentence=sentence(record), meaning=meaning, counts=verdict_counts(record),
         verdicts=WORST_FIRST, applications=application_rows(record.applications),
         accused=[accusation for accusation in accusations if accusation.title in heads],
         questions=questions, families=tuple(dict.fromkeys(_families(questions))), filters=tuple(_filters(questions)),
