@@ -5,10 +5,13 @@ A surviving mutant, an accusation of an innocent property, or a property that no
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import get_context
 
 from fsconform.lab.mutants import MUTANTS
 from fsconform.lab.mutants.registry import Mutant
@@ -24,6 +27,8 @@ from fsconform.vocabulary.sites import LETTERS
 from fsconform.vocabulary.verdicts import EXIT_FAULT, EXIT_KEPT, CellResult, Verdict
 
 BUDGET = "smoke"
+JOBS = 2
+"""Labs that are tried at the same time: much of the time of each is waiting."""
 CANARIES = tuple(next(word for word in PROPERTIES if word.startswith(f"{family}.")) for family in FAMILIES)
 """The first property of every family: its first cell is tried with every mutant."""
 _SITES = LETTERS[:2]
@@ -88,13 +93,14 @@ def selftest(
     mutants: Sequence[str] = (),
     properties: Sequence[str] = (),
     full: bool = False,
+    jobs: int = JOBS,
     tell: Callable[[Attempt], None] = lambda _: None,
 ) -> Selftest:
     """Try every mutant (or these, or those that break these properties), and the labs without them.
 
     Each mutant is tried by the cells of the properties it names and by the canaries, or with `full` by all cells; the
-    labs without mutants by all of these. Raises CannotTestError for an unknown mutant or property, and where a lab
-    cannot be mounted here.
+    labs without mutants by all of these. `jobs` of them are tried at the same time. Raises CannotTestError for an
+    unknown mutant or property, and where a lab cannot be mounted here.
     """
     for word in mutants:
         if word not in MUTANTS:
@@ -104,23 +110,35 @@ def selftest(
             raise unknown("property", word, PROPERTIES)
     chosen = list(_chosen(mutants, properties))
     attempts = []
-    plan: list[_Trial] = [(mutant, mutant.against, every_cell() if full else cells_for(mutant)) for mutant in chosen]
-    for mutant, place, cells in (*_truthful(plan), *plan):
-        attempts.append(_attempt(mutant, place, cells))
-        tell(attempts[-1])
+    plan: list[_Trial] = [
+        (mutant.name, mutant.against, every_cell() if full else cells_for(mutant)) for mutant in chosen
+    ]
+    attempts: list[Attempt] = []
+    for attempt in _perform([*_truthful(plan), *plan], jobs):
+        attempts.append(attempt)
+        tell(attempt)
     broken = frozenset[str]().union(*(mutant.properties for mutant in MUTANTS.values()))
     shown = frozenset(_cells())
     return Selftest(tuple(attempts), tuple(sorted(shown - broken)), tuple(sorted(set(PROPERTIES) - shown)))
 
 
-_Trial = tuple[Mutant | None, tuple[str, str], tuple[str, ...]]
-"""A mutant, or none; the lab and the profile; the cells."""
+_Trial = tuple[str, tuple[str, str], tuple[str, ...]]
+"""A mutant, or nothing; the lab and the profile; the cells."""
+
+
+def _perform(plan: Sequence[_Trial], jobs: int) -> Iterator[Attempt]:
+    """In order. In processes of their own, because a run handles signals of its process."""
+    if jobs == 1:
+        yield from itertools.starmap(attempt_at, plan)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        yield from pool.map(attempt_at, *zip(*plan, strict=True))
 
 
 def _truthful(plan: Sequence[_Trial]) -> Iterator[_Trial]:
     """Each lab without its mutants, by all cells that any of them is tried by."""
     for place in dict.fromkeys(place for _, place, _ in plan):
-        yield None, place, tuple(dict.fromkeys(cell for _, used, cells in plan if used == place for cell in cells))
+        yield "", place, tuple(dict.fromkeys(cell for _, used, cells in plan if used == place for cell in cells))
 
 
 def _chosen(mutants: Sequence[str], properties: Sequence[str]) -> Iterator[Mutant]:
@@ -163,8 +181,10 @@ def _cells() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _attempt(mutant: Mutant | None, place: tuple[str, str], cells: tuple[str, ...]) -> Attempt:
+def attempt_at(name: str, place: tuple[str, str], cells: tuple[str, ...]) -> Attempt:
+    """Try one lab, with a mutant or (nothing) without, held against a profile, by these cells."""
     begun = time.monotonic()
+    mutant = MUTANTS.get(name)
     lab = mutant.lab if mutant else place[0]
     record = conduct(Options((f"lab={lab}",), place[1], BUDGET, seed=1, cell_ids=cells, search=False), Silent())
     broken = _broken(record)
@@ -172,7 +192,7 @@ def _attempt(mutant: Mutant | None, place: tuple[str, str], cells: tuple[str, ..
     excused = named | set(mutant.also if mutant else ())
     return Attempt(
         lab,
-        mutant.name if mutant else "",
+        name,
         named,
         tuple(_kill(property_id, results) for property_id, results in sorted(broken.items())),
         tuple(sorted(named - set(broken))),

@@ -193,20 +193,14 @@ def old_file_returns(lab: Lab, knobs: Knobs) -> None:
     ("visibility.create",),
 )
 def seen_then_unseen(lab: Lab, knobs: Knobs) -> None:
-    """Names that appear by a rename or a link and are looked at within 50 ms: those that somebody waits for.
+    """Names that appear by a link and are looked at within 50 ms: those that somebody waits for.
 
     A single answer would not do: a kernel that finds an entry gone looks the name up once more before it says so.
     """
-    operations = lab.operations
-    lookup, rename, link = operations.lookup, operations.rename, operations.link
+    lookup, link = lab.operations.lookup, lab.operations.link
     born: Memory[Key, int] = Memory(lab)
     first_seen: Memory[tuple[int, Key], float] = Memory(lab)
     gone: Memory[tuple[int, Key], bool] = Memory(lab)
-
-    def note_rename(call: Call, parent: int, name: bytes, new_parent: int, new_name: bytes, flags: int) -> None:
-        rename(call, parent, name, new_parent, new_name, flags)
-        if knobs.strikes(call):
-            born.keep((new_parent, new_name), call.client.number, _SEEN_SOON_S)
 
     def note_link(call: Call, number: int, parent: int, name: bytes) -> Inode:
         made = link(call, number, parent, name)
@@ -229,7 +223,7 @@ def seen_then_unseen(lab: Lab, knobs: Knobs) -> None:
             raise RefusalError(errno.ENOENT)
         return inode
 
-    operations.lookup, operations.rename, operations.link = blink, note_rename, note_link
+    lab.operations.lookup, lab.operations.link = blink, note_link
 
 
 @mutant(
