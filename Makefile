@@ -15,7 +15,7 @@ SEED    ?=
 TESTS   ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conform test lint bench seed-case compare findings soak soak-nfs docs lab-deps clean
+.PHONY: help setup conform test lint bench seed-case compare findings soak soak-nfs docs screenshots lab-deps clean
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -79,6 +79,9 @@ soak-nfs: $(DEV) ## 10 quick runs each on NFS 3 and 4.2 with default options, ac
 
 docs: $(STAMP) ## write docs/properties.md from the catalogue and the profiles
 	$(BIN)/fsconform properties > docs/properties.md
+
+screenshots: $(DEV) ## make the pictures of docs/images from real runs on the emulated 3FS (needs Chromium)
+	$(BIN)/python -m bench.screenshots
 
 lab-deps: ## install what the labs need (Debian; needs root)
 	apt-get install --yes --no-install-recommends fuse3 util-linux e2fsprogs \
