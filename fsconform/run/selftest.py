@@ -109,7 +109,6 @@ def selftest(
         if word not in PROPERTIES:
             raise unknown("property", word, PROPERTIES)
     chosen = list(_chosen(mutants, properties))
-    attempts = []
     plan: list[_Trial] = [
         (mutant.name, mutant.against, every_cell() if full else cells_for(mutant)) for mutant in chosen
     ]
