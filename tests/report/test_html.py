@@ -26,6 +26,7 @@ from fsconform.report.html.pages import MOST_BYTES
 from fsconform.report.machine import report_text
 from fsconform.report.reading import read_report
 from fsconform.report.verdict_text import sentence
+from fsconform.vocabulary.environments import SiteEnvironment
 from fsconform.vocabulary.observations import LatencyTrial
 from fsconform.vocabulary.records import RunRecord
 from tests.report.examples import RUNS, hostile_run, kept_run, violated_run
@@ -138,6 +139,14 @@ def test_what_is_not_promised_is_told_without_red() -> None:
     page = report_html(record)
     assert 'class="timeline neutral"' in page and 'class="timeline"' not in page
     assert "what a promise would rule out" in page and "cannot be together" not in page
+
+
+def test_what_stood_around_a_site_is_told() -> None:
+    near = SiteEnvironment("a", user="ops", daemons=("hf3fs_fuse_main",), packages=(("nfs-common", "2.6.2"),),
+                           calls={"LOOKUP": 3}, looks=120)  # fmt: skip
+    read = Reader(report_html(replace(kept_run(), environments=(near,))))
+    assert "hf3fs_fuse_main; nfs-common 2.6.2" in read.text and "uid 0 (ops)" in read.text
+    assert "at least 117 of 120 looks: no call was sent for them" in read.text
 
 
 def test_a_page_that_would_be_too_large_gives_up_curves_of_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ def _page(record: RunRecord, drawn: frozenset[Verdict]) -> str:
         topology_words=TOPOLOGY_WORDS, capabilities=capability_line(record), again=repeat_command(record),
         pairs=pair_matrices(record), pair_legend=PAIR_LEGEND, pair_text=entry_text, bytes_text=bytes_text,
         status=status_line(record), near_misses=near_misses(record),
+        around={one.letter: one for one in record.environments},
     )  # fmt: skip
 
 
