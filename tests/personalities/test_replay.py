@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from fsconform.fleet.fleet import SiteLost
 from fsconform.personalities.catalogue import PERSONALITIES
 from fsconform.report.workload_console import workload_text
 from fsconform.report.workload_files import write_workload
 from fsconform.run.progress import Silent
 from fsconform.run.workload.conduct import conduct_workload
 from fsconform.run.workload.options import TIER, WorkloadOptions, parse_threads
+from fsconform.run.workload.parties import Party
 from fsconform.run.workload.settings import Threads, settings
 from fsconform.vocabulary.applications import Safety
 from fsconform.vocabulary.errors import CannotTestError
@@ -189,6 +191,17 @@ def test_variants_that_cannot_be_played_say_why(root: str) -> None:
     record = replay(root, variants=("v9", "v10"))
     assert all(result.skipped for result in record.results)
     assert record.exit_status == 4
+
+
+def test_what_was_played_counts_when_a_site_is_lost(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(_party: Party) -> None:
+        raise SiteLost("site a lost at 1.0 s")
+
+    monkeypatch.setattr(Party, "revive", lose)
+    record = replay(root, variants=("base", "v3"), readers=("clean",))
+    assert [result.episode.setup.variant for result in record.results] == ["base"]
+    assert record.exit_status == 4
+    assert record.inconclusive == "site a lost at 1.0 s"
 
 
 def test_names_that_do_not_agree_are_configuration(root: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from fsconform import __version__
-from fsconform.fleet.fleet import Fleet, Worker
+from fsconform.fleet.fleet import Fleet, SiteLost, Worker
 from fsconform.fleet.launch import Launch
 from fsconform.judging.attribution import judge_episode
 from fsconform.judging.faults.evidence import PromiseOf
@@ -63,6 +63,8 @@ class _Replay:
     progress: Progress
     results: list[EpisodeResult] = field(default_factory=list)
     interrupted: bool = False
+    lost: str = ""
+    """Why no worker can be had any more at a site; what was played by then counts."""
 
     def perform(self) -> WorkloadRecord:
         started, began = datetime.now(UTC), time.monotonic()
@@ -81,6 +83,10 @@ class _Replay:
                 if profile is None:
                     raise
                 self.interrupted = True
+            except SiteLost as loss:
+                if profile is None or not self.results:
+                    raise
+                self.lost = loss.reason
             finally:
                 removal = leave(fleet, by_letter, found)
             incidents = (*found.warnings, *fleet.incidents, *fleet.abandoned)
@@ -93,7 +99,7 @@ class _Replay:
             topologies={direction: kind.value for direction, kind in found.topologies.items()},
             parts=_parts(found), results=tuple(self.results), command=self.options.command(),
             bounds=bound_lines(profile, found.sites), interrupted=self.interrupted,
-            inconclusive=inconclusive, how_to=how_to,
+            inconclusive=self.lost or inconclusive, how_to=how_to,
             applications=judge_replays(store.application, self.results),
             left_behind=removal.left_behind, incidents=tuple(dict.fromkeys(incidents)), blind_spots=found.blind_spots,
             peak_bytes=peak_bytes(),
