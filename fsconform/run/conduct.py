@@ -194,8 +194,9 @@ class _Run:
 
         def search(seconds: float, stop: Callable[[], bool]) -> SearchSummary:
             return hunt(
-                perform, lambda history: examine(doubt(history, doubtful)), lambda anomaly, history: rule(anomaly, history, promise_of), ground,
-                self.options.seed, SearchBudget(seconds=seconds), lambda: stop() or bool(fleet.lost_sites),
+                perform, lambda history: examine(doubt(history, doubtful)),
+                lambda anomaly, history: rule(anomaly, history, promise_of), ground, self.options.seed,
+                SearchBudget(seconds=seconds), lambda: stop() or bool(fleet.lost_sites),
             )  # fmt: skip
 
         return search
