@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from fsconform.vocabulary.cells import Cell
+from fsconform.vocabulary.errnos import NOT_RUN
 from fsconform.vocabulary.histories import INF, RoundHistory
 from fsconform.vocabulary.observations import Observation, Witness
 from fsconform.vocabulary.programs import Program
-
-BATCH_ROUNDS, BATCH_BYTES = 55, 256 << 20
-"""Rounds and bytes of one message of an experiment: two messages of small files are `quick`'s first batch."""
 
 BATCH_ROUNDS, BATCH_BYTES = 55, 256 << 20
 """Rounds and bytes of one message of an experiment: two messages of small files are `quick`'s first batch."""
@@ -36,17 +34,12 @@ class Experiment:
         """Rounds per message: as many as it takes to be quick, but no more than space for them can be expected."""
         return max(1, min(BATCH_ROUNDS, BATCH_BYTES // max(1, self.extra_bytes)))
 
-    @property
-    def batch(self) -> int:
-        """Rounds per message: as many as it takes to be quick, but no more than space for them can be expected."""
-        return max(1, min(BATCH_ROUNDS, BATCH_BYTES // max(1, self.extra_bytes)))
-
 
 def round_witness(
     history: RoundHistory, round_number: int, story: str, guilty: Collection[tuple[int, int]] = ()
 ) -> Witness:
     """The events of one round, with the program that made them; `guilty`: (lane, step) of what cannot be together."""
-    began = min(int(lane.invoked[0][lane.invoked[0] > 0].min(initial=INF)) for lane in history.lanes)
+    began = min(int(lane.invoked[0][lane.errno[0] != NOT_RUN].min(initial=INF)) for lane in history.lanes)
     stamps = [lane.returned[round_number] for lane in history.lanes]
     ended = max(int(returned[returned < INF].max(initial=began)) for returned in stamps)
     return Witness(
