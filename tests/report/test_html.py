@@ -183,11 +183,12 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         assert evil in read.text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.text(st.characters(), max_size=30))
 def test_any_text_is_fit_for_a_page(text: str) -> None:
     base = violated_run()
-    rows = tuple(replace(row, judgement=replace(row.judgement, reason=text)) for row in base.cells[:1])
+    race = [row for row in base.cells if row.cell.property_id == "exclusive.winner"]
+    rows = tuple(replace(row, judgement=replace(row.judgement, reason=text)) for row in race[:1])
     page = report_html(replace(base, cells=rows, incidents=(text,), profile=text))
     check_that_nothing_acts(Reader(page))
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e]", page)
