@@ -7,6 +7,7 @@ the same one. An order is asked for only where the results alone could be innoce
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -32,7 +33,7 @@ def contradictions_in(program: Program, events: Sequence[Event]) -> tuple[Contra
     if not guilty:
         return ()
     first = Contradiction(
-        tuple(_result(_step(program, place), place, event) for place, event in guilty.items()),
+        tuple(_result(_step(program, place), place, guilty[place]) for place in sorted(guilty)),
         tuple(_orders(program, guilty)),
     )
     return tuple(dict.fromkeys((first, *_elsewhere(program, first))))[:_MOST]
@@ -94,10 +95,9 @@ def _moved(program: Program, found: Contradiction, lanes: Mapping[int, int], shi
         return lanes[place[0]], place[1] + shift
 
     if all(_equal(program, place, there(place)) for place in found.places):
-        yield Contradiction(
-            tuple(Result(there(r.place), r.errno, r.mask, r.value, r.differs) for r in found.results),
-            tuple(Order(there(o.first), there(o.then), o.least_ns) for o in found.orders),
-        )
+        results = (replace(result, place=there(result.place)) for result in found.results)
+        orders = (replace(order, first=there(order.first), then=there(order.then)) for order in found.orders)
+        yield Contradiction(tuple(sorted(results, key=lambda result: result.place)), tuple(orders))
 
 
 def _equal(program: Program, here: Place, there: Place) -> bool:
