@@ -1,8 +1,10 @@
-"""Mutants of removal: names that come back under another name, directories that are refused, or removed with all."""
+"""Mutants of removal: names that stay for a while, or under another name; directories refused, or removed with all."""
 
 from __future__ import annotations
 
 import errno
+import threading
+from contextlib import suppress
 
 from fsconform.lab.calls import Call, RefusalError
 from fsconform.lab.inodes import Handle, Inode
@@ -97,3 +99,47 @@ def enotempty_empty(lab: Lab, knobs: Knobs) -> None:
         remove_directory(call, parent, name)
 
     lab.operations.unlink, lab.operations.remove_directory = note, refuse
+
+
+@mutant(
+    "unlink-late",
+    "unlink returns, and the name stays for `window`",
+    "astral-sh/uv issue 12036: listed, and in the way of rmdir, after unlink had returned",
+    ("visibility.unlink", "exclusive.stale-eexist"),
+    also={"exclusive.winner": "contenders for a name that is being removed have no winner",
+          "exclusive.loser-sees": "what they were told exists goes away"},
+    window=0.05,
+)  # fmt: skip
+def unlink_late(lab: Lab, knobs: Knobs) -> None:
+    """An rmdir waits for what is still to be removed."""
+    unlink, remove_directory = lab.operations.unlink, lab.operations.remove_directory
+    pending: dict[int, set[bytes]] = {}
+
+    def perform(call: Call, parent: int, name: bytes) -> None:
+        with lab.store.lock:
+            waiting = pending.get(parent, set())
+            if name in waiting:
+                waiting.remove(name)
+                with suppress(RefusalError):
+                    unlink(call, parent, name)
+
+    def later(call: Call, parent: int, name: bytes) -> None:
+        with lab.store.lock:
+            if name not in lab.store.directory(parent) or name in pending.get(parent, set()):
+                raise RefusalError(errno.ENOENT)
+            if lab.store.inode(lab.store.directory(parent)[name]).is_directory or not knobs.strikes(call):
+                unlink(call, parent, name)
+                return
+            pending.setdefault(parent, set()).add(name)
+        timer = threading.Timer(knobs.window, perform, (call, parent, name))
+        timer.daemon = True
+        timer.start()
+
+    def settle(call: Call, parent: int, name: bytes) -> None:
+        number = lab.store.directory(parent).get(name, -1)
+        for waiting in list(pending.get(number, ())):
+            perform(call, number, waiting)
+        pending.pop(number, None)
+        remove_directory(call, parent, name)
+
+    lab.operations.unlink, lab.operations.remove_directory = later, settle
