@@ -192,7 +192,7 @@ def test_all_formats_hold_hostile_texts(tmp_path: Path, width: int) -> None:
 def test_written_files_are_whole(tmp_path: Path) -> None:
     found = compared(tmp_path, kept_run(), RUNS["violated"]())
     paths = write_comparison(found, tmp_path / "out" / "deep")
-    assert [path.name for path in paths] == ["compare.md", "compare.json"]
+    assert [path.name for path in paths] == ["compare.md", "compare.html", "compare.json"]
     told = json.loads(paths[1].read_text())
     assert told["schema"] == "fsconform-comparison/1"
     assert len(told["cells"]) == len(found.rows)
