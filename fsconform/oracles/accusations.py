@@ -13,7 +13,7 @@ import numpy as np
 from fsconform.oracles.anomalies import Anomaly
 from fsconform.oracles.evidence import Evidence
 from fsconform.oracles.mentions import EXCLUSIVE_ROLES, Role
-from fsconform.oracles.misses import late_looks, seen_twice, single_look, word_of
+from fsconform.oracles.misses import late_looks, replaced_during, seen_twice, single_look, word_of
 from fsconform.oracles.once import OnceKind
 from fsconform.oracles.outcomes import Bools
 from fsconform.oracles.wrong_bytes import wrong_contents
@@ -28,6 +28,8 @@ REFUSALS = frozenset(
     }
 )  # fmt: skip
 """errno of a call that cannot be made here, which say nothing about who won."""
+_SIGHTINGS = (OnceKind.WIN, OnceKind.LOSE, OnceKind.PUBLISH, OnceKind.PRESENT)
+"""What proves that a name was there when it returned."""
 
 
 def accuse(evidence: Evidence) -> tuple[Anomaly, ...]:
@@ -45,6 +47,8 @@ def _winners(evidence: Evidence) -> Iterator[Anomaly]:
     looked = np.maximum.reduceat(seen, evidence.plan.cut, axis=1) > 0
     over = evidence.of_names(once.win_over_existing)
     two = evidence.of_names(once.two_winners) & ~over
+    gap = _won_in_gap(evidence, over | two)
+    over, two = over & ~gap, two & ~gap
     none = evidence.of_names(once.no_winner)
     phantom = evidence.of_names(once.phantom) & ~two & ~none
     told_so = (evidence.kind == OnceKind.LOSE).astype(np.int64)
@@ -55,6 +59,9 @@ def _winners(evidence: Evidence) -> Iterator[Anomaly]:
                       "expected one exclusive create of {name} to succeed, got {wins}")  # fmt: skip
     yield from _named(evidence, over, "win-over-existing", "exclusive.over-existing", all_,
                       "expected EEXIST for an exclusive create of the existing {name}, got success")  # fmt: skip
+    yield from _named(evidence, gap, "won-in-gap", "atomic.presence", all_,
+                      "expected {name} to be there for every call while it was replaced, got success for an exclusive "
+                      "create of it")  # fmt: skip
     yield from _named(evidence, none & ~looked, "no-winner", "exclusive.winner", loses,
                       "expected one winner for the free name {name}, got EEXIST for all")  # fmt: skip
     yield from _named(evidence, none & looked, "success-told-as-failure", "exclusive.success-told", loses,
@@ -64,6 +71,23 @@ def _winners(evidence: Evidence) -> Iterator[Anomaly]:
                       "expected {name} to be free before anybody began to create it, got EEXIST")  # fmt: skip
     yield from _named(evidence, phantom & ~by_eexist, "phantom", "visibility.create", all_,
                       "expected ENOENT for {name} before anybody began to create it, got a sighting")  # fmt: skip
+
+
+def _won_in_gap(evidence: Evidence, suspects: Bools) -> Bools:
+    """Where every winner too many may have met a moment in which a rename over the name had taken it away.
+
+    Then not the exclusive create is at fault, which found the name free, but the replacement.
+    """
+    gap = np.zeros_like(suspects)
+    for number, name in zip(*np.nonzero(suspects), strict=True):
+        mentions = [index for index, mention in enumerate(evidence.plan.mentions) if mention.name == name]
+        winners = [index for index in mentions if evidence.kind[number, index] == OnceKind.WIN]
+        others = [index for index in winners if not replaced_during(evidence, index, int(number))]
+        known = [int(evidence.returned[number, index]) for index in mentions if index not in others
+                 and evidence.kind[number, index] in _SIGHTINGS]  # fmt: skip
+        born = min((int(evidence.invoked[number, index]) for index in others), default=0)
+        gap[number, name] = len(others) < min(len(winners), 2) and (not others or min(known, default=INF) >= born)
+    return gap
 
 
 def _named(
@@ -116,18 +140,25 @@ def _wrongly_told(evidence: Evidence, index: int) -> Bools:
 
 
 def _loser_sees(evidence: Evidence) -> Iterator[Anomaly]:
-    """Told EEXIST, and then the same worker cannot open the name."""
+    """Told EEXIST, and then the same worker cannot open the name: where it is replaced just then, that is a gap."""
     for made, look in zip(*evidence.plan.after_eexist, strict=True):
         mask = (evidence.kind[:, made] == OnceKind.LOSE) & (evidence.kind[:, look] == OnceKind.ABSENT)
-        if not mask.any():
-            continue
-        rounds = np.flatnonzero(mask)
-        delay = np.maximum(1, evidence.invoked[rounds, look] - evidence.returned[rounds, made])
-        a, b = evidence.plan.mentions[int(made)], evidence.plan.mentions[int(look)]
-        word = word_of(evidence, a)
-        yield Anomaly(
-            "eexist-then-enoent", "exclusive.loser-sees", tuple(rounds.tolist()), word,
-            ((a.lane, a.step), (b.lane, b.step)),
-            f"expected {word} to be openable by a worker that was told EEXIST, got ENOENT",
-            tuple(delay.tolist()), b.observer, "", a.kind, "", b.site,
-        )  # fmt: skip
+        gap = np.zeros_like(mask)
+        for number in np.flatnonzero(mask).tolist():
+            gap[number] = replaced_during(evidence, int(look), number)
+        yield from _unseen(evidence, int(made), int(look), mask & ~gap, "eexist-then-enoent", "exclusive.loser-sees")
+        yield from _unseen(evidence, int(made), int(look), mask & gap, "eexist-then-gap", "atomic.presence")
+
+
+def _unseen(evidence: Evidence, made: int, look: int, mask: Bools, kind: str, property_id: str) -> Iterator[Anomaly]:
+    rounds = np.flatnonzero(mask)
+    if not len(rounds):
+        return
+    delay = np.maximum(1, evidence.invoked[rounds, look] - evidence.returned[rounds, made])
+    a, b = evidence.plan.mentions[made], evidence.plan.mentions[look]
+    word = word_of(evidence, a)
+    yield Anomaly(
+        kind, property_id, tuple(rounds.tolist()), word, ((a.lane, a.step), (b.lane, b.step)),
+        f"expected {word} to be openable by a worker that was told EEXIST, got ENOENT",
+        tuple(delay.tolist()), b.observer, "", a.kind, "", b.site,
+    )  # fmt: skip

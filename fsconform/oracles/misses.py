@@ -144,18 +144,23 @@ def _state(evidence: Evidence, index: int, number: int) -> str:
 def _is_gap(evidence: Evidence, index: int, number: int) -> bool:
     """Whether a rename over the name was in flight during a miss that no cached miss of this site can explain."""
     mention = evidence.plan.mentions[index]
-    if mention.role is not Role.LOOK:
+    if mention.role is not Role.LOOK or not replaced_during(evidence, index, number):
         return False
+    start = int(evidence.invoked[number, index])
+    return _state(evidence, index, number) == "cold" or _had_seen(evidence, mention, number, start)
+
+
+def replaced_during(evidence: Evidence, index: int, number: int) -> bool:
+    """Whether a rename over its name was in flight during a mention."""
     start, end = evidence.invoked[number, index], evidence.returned[number, index]
-    replaced = any(
+    return any(
         evidence.plan.mentions[creator.mention].role is Role.MOVE
         and evidence.kind[number, creator.mention] in (OnceKind.PUBLISH, OnceKind.MAYBE)
         and evidence.invoked[number, creator.mention] <= end
         and (evidence.returned[number, creator.mention] >= start
              or evidence.kind[number, creator.mention] == OnceKind.MAYBE)
-        for creator in evidence.plan.creators[mention.name]
+        for creator in evidence.plan.creators[evidence.plan.mentions[index].name]
     )  # fmt: skip
-    return replaced and (_state(evidence, index, number) == "cold" or _had_seen(evidence, mention, number, int(start)))
 
 
 def _had_seen(evidence: Evidence, mention: Mention, number: int, start: int) -> bool:

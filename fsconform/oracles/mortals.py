@@ -77,17 +77,41 @@ def _operations(facts: MortalFacts, mine: Ints, number: int, changes_only: bool 
 
 def _impossible(facts: MortalFacts, found: Mapping[tuple[int, str], list[int]]) -> Iterator[Anomaly]:
     for (name, kind), rounds in found.items():
-        word = facts.plan.program.names[name]
         made = kind == "create"
-        steps = tuple(
-            (mention.lane, mention.step) for index, mention in enumerate(facts.mentions)
-            if mention.name == name and facts.kind[rounds[0], index] in (*BIRTHS, LifeKind.UNLINK)
+        in_gap = [number for number in rounds if made and _created_in_gap(facts, name, number)]
+        told = (
+            ("won-in-gap", "atomic.presence", in_gap,
+             "expected {} to be there for every call while it was replaced, got success for an exclusive create"),
+            ("two-winners" if made else "removed-twice", "exclusive.winner" if made else "visibility.unlink",
+             [number for number in rounds if number not in in_gap],
+             "expected creates and removals of {} to alternate, got successes that no order explains"),
         )  # fmt: skip
-        yield Anomaly(
-            "two-winners" if made else "removed-twice", "exclusive.winner" if made else "visibility.unlink",
-            tuple(rounds), word, steps,
-            f"expected creates and removals of {word} to alternate, got successes that no order explains",
-        )  # fmt: skip
+        word = facts.plan.program.names[name]
+        for word_of_kind, property_id, guilty, story in told:
+            if guilty:
+                steps = _changes(facts, name, guilty[0])
+                yield Anomaly(word_of_kind, property_id, tuple(guilty), word, steps, story.format(word))
+
+
+def _changes(facts: MortalFacts, name: int, number: int) -> tuple[tuple[int, int], ...]:
+    """What made or removed a name in one round."""
+    return tuple(
+        (mention.lane, mention.step) for index, mention in enumerate(facts.mentions)
+        if mention.name == name and facts.kind[number, index] in (*BIRTHS, LifeKind.UNLINK)
+    )  # fmt: skip
+
+
+def _created_in_gap(facts: MortalFacts, name: int, number: int) -> bool:
+    """Whether an exclusive create succeeded while a rename over the name was in flight."""
+    mine = [index for index, mention in enumerate(facts.mentions) if mention.name == name]
+    made = [index for index in mine if facts.kind[number, index] == LifeKind.CREATE]
+    moves = [index for index in mine if facts.mentions[index].role is Role.MOVE
+             and facts.kind[number, index] not in (LifeKind.NONE, LifeKind.ABSENT, LifeKind.PRESENT)]  # fmt: skip
+    return any(
+        facts.invoked[number, move] <= facts.returned[number, create]
+        and facts.returned[number, move] >= facts.invoked[number, create]
+        for create in made for move in moves if move != create
+    )  # fmt: skip
 
 
 def _contested(facts: MortalFacts) -> Bools:

@@ -33,7 +33,10 @@ from tests.oracles.rounds import (
 )
 from tests.oracles.twins import INF, linearizable, step_once
 
-IMPOSSIBLE = ("two-winners", "win-over-existing", "no-winner", "success-told-as-failure", "phantom", "phantom-eexist")
+IMPOSSIBLE = (
+    "two-winners", "win-over-existing", "won-in-gap", "no-winner", "success-told-as-failure", "phantom",
+    "phantom-eexist",
+)  # fmt: skip
 LATE = ("stale", "gap")
 ROUNDS = 8
 

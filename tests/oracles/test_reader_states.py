@@ -97,3 +97,15 @@ def test_the_writer_is_one_that_took_effect() -> None:
     (anomaly,) = examine(history).anomalies
     assert (anomaly.kind, anomaly.acting, anomaly.observing) == ("stale-size", "a", "b")
     assert anomaly.steps == ((1, 0), (2, 0))
+
+
+def test_an_exclusive_create_that_finds_a_name_free_while_it_is_replaced_met_a_gap() -> None:
+    make = Step("excl_create", NAME)
+    replacing = ("a", [(make, 0, 5, 0), (Step("rename", "d/u", NAME), 25, 50, 0)])
+    gap = only_anomaly(replacing, ("b", [(make, 30, 35, 0)]))
+    assert (gap.kind, gap.property_id) == ("won-in-gap", "atomic.presence")
+    late = only_anomaly(replacing, ("b", [(make, 60, 65, 0)]))
+    assert (late.kind, late.property_id) == ("win-over-existing", "exclusive.over-existing")
+    early = only_anomaly(replacing, ("b", [(make, 3, 8, 0)]), ("b", [(make, 30, 35, 0)]))
+    assert (early.kind, early.property_id) in {("two-winners", "exclusive.winner"),
+                                               ("win-over-existing", "exclusive.over-existing")}  # fmt: skip

@@ -130,7 +130,7 @@ class Cluster:
         self.clients = [Client(letter, guest, letter, _address(k)) for k, letter in enumerate(self.spec.letters)]
 
     def _boot_hosts(self) -> None:
-        cables = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in self.spec.letters]
+        cables = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self.spec.letters]
         for end in itertools.chain.from_iterable(cables):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         interfaces = [(f"vec{number}", f"10.77.{number}.1/24") for number in range(len(cables))]
