@@ -12,6 +12,7 @@ from typing import Any
 from fsconform.judging.profiles import Profile, load_profile
 from fsconform.report import bundle_format as layout
 from fsconform.report.bundle_reading import Bundle
+from fsconform.vocabulary.errors import CannotTestError
 from fsconform.vocabulary.sites import LETTERS, Mount, Site, SiteSpec
 
 _PROFILE = re.compile(r"profile/[A-Za-z0-9._-]+\.toml\Z")
@@ -52,7 +53,10 @@ def profile_of(bundle: Bundle) -> Profile:
             content = bundle.files[name]
             _refuse_paths(bundle, name, content)
             (Path(place) / name.removeprefix(layout.PROFILES)).write_bytes(content)
-        return load_profile(str(Path(place) / layout.MAIN_PROFILE.removeprefix(layout.PROFILES)))
+        try:
+            return load_profile(str(Path(place) / layout.MAIN_PROFILE.removeprefix(layout.PROFILES)))
+        except CannotTestError as error:  # told with the bundle's path: ours was there for a moment only
+            raise CannotTestError(str(error).replace(f"{place}/", f"{bundle.path}: {layout.PROFILES}")) from None
 
 
 def _refuse_paths(bundle: Bundle, name: str, content: bytes) -> None:

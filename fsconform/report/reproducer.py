@@ -23,7 +23,7 @@ from fsconform.vocabulary.stored_witnesses import StoredWitness
 
 _KEY = re.compile(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])|(?<=\.t-)[0-9a-f]{16}(?![0-9a-z])")
 _TEMPORARY = re.compile(r"(?<=\.t)(\d+)-[0-9a-f]{16}(?![0-9a-z])")
-_WIDTH = 116
+_WIDTH = 110
 _ALL_BITS = -1
 
 
