@@ -124,7 +124,9 @@ def _cure(scene: Scene, promise: Promise) -> str:
     told_tried = ""
     if cures:
         untouched = f"untouched {cures[0].control_visible} of {cures[0].control_trials}"
-        helped = f"{', '.join(tried)}; {untouched}" if tried else f"no look cured it ({untouched})"
+        needed = cures[0].control_visible < cures[0].control_trials
+        none = f"no look cured it ({untouched})" if needed else f"none was needed any more ({untouched} were visible)"
+        helped = f"{', '.join(tried)}; {untouched}" if tried else none
         told_tried = f"; tried on this mount right before the look-up: {helped}"
     return _general_cure(promise) + told_tried
 

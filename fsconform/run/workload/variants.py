@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -258,15 +259,23 @@ def hang(stage: Stage) -> None:
         raise NotPlayable(f"the read of block {block} was not reached in time")
     stopped = time.monotonic_ns()
 
+    given_up = threading.Event()
+
+    def finish() -> None:
+        try:
+            second.finish()
+        finally:
+            given_up.set()
+
     def resume() -> None:
-        time.sleep(options.hang_s)
+        given_up.wait(options.hang_s)
         _signal(servers, signal.SIGCONT)
         stage.facts["stopped"] = (stopped, time.monotonic_ns())
 
     try:
         _signal(servers, signal.SIGSTOP)
         second.release()
-        together(second.finish, resume)
+        together(finish, resume)
     finally:
         _signal(servers, signal.SIGCONT)
     second.verify()
