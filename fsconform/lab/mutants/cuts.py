@@ -35,7 +35,8 @@ def cut_ignored(lab: Lab, knobs: Knobs) -> None:
     "cut-unseen",
     "for `ttl` after a file was cut, other mounts are told its old length, and read what it had there",
     "llvm/llvm-project pull request 220936: the attribute cache hides that a mapped file was changed",
-    ("mmap.truncate",),
+    (),
+    shown_by="plain calls (tests/lab/evidence): no profile promises when another client's mapping is cut",
 )
 def cut_unseen(lab: Lab, knobs: Knobs) -> None:
     """truncate(2) and ftruncate(2); an open with O_TRUNC is seen at once."""

@@ -66,6 +66,7 @@ def partial_page_lost(lab: Lab, knobs: Knobs) -> None:
     "a mount that writes a part of a page again puts the whole page as it knows it, over what others wrote meanwhile",
     "Alluxio/alluxio issue 16793; nfs(5): clients that write the same page without a lock",
     ("content.neighbours",),
+    racy=True,
 )
 def page_written_back(lab: Lab, knobs: Knobs) -> None:
     """What a mount knows of a page is what stood there at its first write, and its own writes since."""
