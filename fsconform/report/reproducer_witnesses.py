@@ -11,7 +11,7 @@ from fsconform.report.digest import promised_text
 from fsconform.report.machine import plain
 from fsconform.report.reproducer_contradictions import contradictions_in
 from fsconform.search.encoding import ENCODING
-from fsconform.vocabulary.contradictions import Contradiction, Order, Result
+from fsconform.vocabulary.contradictions import Contradiction, Result
 from fsconform.vocabulary.findings import Finding, finding_names
 from fsconform.vocabulary.observations import Witness
 from fsconform.vocabulary.programs import Lane, Program
@@ -23,9 +23,8 @@ from fsconform.vocabulary.stored_witnesses import StoredWitness
 from fsconform.vocabulary.trials import Trial, TrialResult
 from fsconform.vocabulary.verdicts import CellResult, Verdict
 
-REST_NS = 10_000_000_000
-"""How long names of age `settled` rest (docs/design.md, Age)."""
-_ALL_BITS = -1
+REST_NS, SETTLE_NS = 10_000_000_000, 80_000_000
+"""Between making and priming, as in a run: of names of age `settled`, and of all others (more than a server's tick)."""
 
 
 def witness_names(record: RunRecord) -> tuple[str, ...]:
@@ -99,7 +98,10 @@ def _program_of(witness: Witness) -> Program:
 
 def _latency_program(worst: TrialResult, result: CellResult) -> tuple[Program, tuple[Contradiction, ...]]:
     """The trial as a program that looks once, when the promise has run out; and what that look must not see."""
-    trial, promise = worst.trial, result.promise
+    made = next((step.path for step in worst.trial.seed if step.kind == "mkdir"), "")
+    # Made before anybody looks: on NFS a change of its parent would refresh what waits in it.
+    seed = tuple(step for step in worst.trial.seed if (step.kind, step.path) != ("mkdir", made))
+    trial, promise = replace(worst.trial, seed=seed), result.promise
     program = as_program(trial)
     acting, observing = program.lanes
     wait_ns = 0
@@ -107,17 +109,17 @@ def _latency_program(worst: TrialResult, result: CellResult) -> tuple[Program, t
         wait_ns = round((promise.bound_s + slack_s(promise, result.observation.longest_fill_ns)) * 1e9)
     before = (Step("sleep", arg=wait_ns),) if wait_ns else ()
     looks = (*observing.steps[:-1], *before, observing.steps[-1])
-    if result.cell.axis("age") == "settled":
-        looks = (looks[0], Step("sleep", arg=REST_NS), *looks[1:])
+    rest_ns = REST_NS if result.cell.axis("age") == "settled" else SETTLE_NS
+    looks = (looks[0], Step("sleep", arg=rest_ns), *looks[1:])
     changed = (0, len(acting.steps) - 1 - len(trial.change) + trial.moment % len(trial.change))
     looked = (1, len(looks) - 1)
-    missed = Contradiction((Result(changed, "ok"), _miss(trial, looked)), (Order(changed, looked, wait_ns),))
-    return _alone(replace(program, lanes=(acting, Lane(observing.site, looks))), trial), (missed,)
+    # The meeting between change and look orders them, and the sleep after it is the observer's own: no clock is needed.
+    missed = Contradiction((Result(changed, "ok"), _miss(trial, looked)))
+    return _alone(replace(program, lanes=(acting, Lane(observing.site, looks))), made), (missed,)
 
 
-def _alone(program: Program, trial: Trial) -> Program:
-    """The program of a trial in a directory of the round's own, instead of one deep among those of other trials."""
-    made = next((step.path for step in trial.seed if step.kind == "mkdir"), "")
+def _alone(program: Program, made: str) -> Program:
+    """The program of a trial whose directory `made` is one of the round's own, not deep among those of others."""
     above = f"{posixpath.dirname(made)}/" if "/" in made else ""
 
     def lifted(step: Step) -> Step:
@@ -125,7 +127,7 @@ def _alone(program: Program, trial: Trial) -> Program:
         return replace(step, path=step.path.removeprefix(above), other=step.other.removeprefix(above), then=then)
 
     lanes = tuple(Lane(lane.site, tuple(map(lifted, lane.steps))) for lane in program.lanes)
-    return replace(program, lanes=lanes)
+    return replace(program, lanes=lanes, directories=(made.removeprefix(above),) if made else ())
 
 
 def _miss(trial: Trial, place: tuple[int, int]) -> Result:
