@@ -150,7 +150,8 @@ FINDINGS = (
         "A name that is replaced by rename is missing for a moment where the renaming client has the old file open",
         "A has the old file open and renames a new one over it; B asks the server for the name all the time.",
         "The client renames the old file away first (.nfs…), so that its descriptor stays good, then renames the new "
-        "one: two calls, and between them there is no such name.",
+        "one: two calls, and between them there is no such name. Looks miss it then, and an exclusive create succeeds "
+        "over a published name; what it made is replaced a moment later. So a loser of EEXIST can miss the name, too.",
         "Linux fs/nfs/dir.c nfs_rename (nfs_sillyrename of the target)",
         ("lab=nfs3,noac", "lab=nfs4.2,noac"),
         program=programs.rename_over_open_file,

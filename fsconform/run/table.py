@@ -102,6 +102,8 @@ def rows(tier: str, letters: Sequence[str], acting: Sequence[str] | None = None)
     for entry in _table()["cells"]:
         if BUDGETS.index(entry["budget"]) > max(BUDGETS.index(tier), BUDGETS.index("quick")):
             continue
+        if entry.get("only") and len(letters) < 2:  # what must be true of the sites is about several of them
+            continue
         properties = entry["property"] if isinstance(entry["property"], list) else [entry["property"]]
         axes = [axis for axis in AXES if axis in entry]
         values = [entry[axis] if isinstance(entry[axis], list) else [entry[axis]] for axis in axes]
