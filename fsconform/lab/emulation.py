@@ -36,7 +36,7 @@ class Emulation:
     """
 
     def __init__(
-        self, spec: LabSpec, directory: Path | None = None, start_timeout_s: float = 10.0, inside: Sequence[int] = ()
+        self, spec: LabSpec, directory: Path | None = None, start_timeout_s: float = 30.0, inside: Sequence[int] = ()
     ) -> None:
         self.spec = spec
         self.start_timeout_s = start_timeout_s
