@@ -223,9 +223,7 @@ def selftest(
     from fsconform.report.kill_matrix import attempt_line, matrix_markdown, summary_lines
     from fsconform.run.selftest import selftest as perform
 
-    result = perform(
-        mutant or (), property_id or (), full, tell=lambda attempt: typer.echo(attempt_line(attempt))
-    )
+    result = perform(mutant or (), property_id or (), full, tell=lambda attempt: typer.echo(attempt_line(attempt)))
     for line in summary_lines(result):
         typer.echo(line)
     if output:

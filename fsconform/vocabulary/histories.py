@@ -128,9 +128,7 @@ class RoundHistory:
                 row["returned_ns"] -= start
             yield row
 
-    def witness_events(
-        self, round_number: int, guilty: Collection[tuple[int, int]] = ()
-    ) -> tuple[dict[str, Any], ...]:
+    def witness_events(self, round_number: int, guilty: Collection[tuple[int, int]] = ()) -> tuple[dict[str, Any], ...]:
         """The same for a witness: with the clock error of the lane (`error_ns`, half-width), and `guilty` where the
         event is one of those that cannot be together, given as (lane, step)."""
         return tuple(
