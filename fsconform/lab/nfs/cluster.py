@@ -6,12 +6,12 @@ import itertools
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fsconform.judging.verifiers import CONTEST_NS
+from fsconform.lab.nfs.cables import Cable, Cables
 from fsconform.lab.nfs.guests import FrozenError, Guest, Take
 from fsconform.lab.nfs.machines import Config, Machine, Server
 from fsconform.lab.nfs.requirements import find_program, memory_directory
@@ -68,6 +68,7 @@ class Cluster:
         self._guests: list[Guest] = []
         self._numbers = itertools.count()
         self._mounted = False
+        self._cables: Cables | None = None
 
     @property
     def guests(self) -> tuple[Guest, ...]:
@@ -106,6 +107,9 @@ class Cluster:
         for guest in reversed(self._guests):
             guest.end()
         self._guests, self.clients, self._mounted = [], [], False
+        if self._cables is not None:
+            self._cables.close()
+            self._cables = None
 
     def first_ticks_ns(self) -> list[int]:
         """When the ticks of each client's kernel began to count, as ns of our CLOCK_MONOTONIC, in order."""
@@ -130,27 +134,25 @@ class Cluster:
         self.clients = [Client(letter, guest, letter, _address(k)) for k, letter in enumerate(self.spec.letters)]
 
     def _boot_hosts(self) -> None:
-        cables = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self.spec.letters]
-        for end in itertools.chain.from_iterable(cables):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        interfaces = [(f"vec{number}", f"10.77.{number}.1/24") for number in range(len(cables))]
-        server = self._launch(self._server("nfs-server", [_EVERYWHERE, *interfaces]), *(ours for ours, _ in cables))
+        self._cables = Cables(self.spec.mounts)
+        interfaces = [(f"vec{number}", f"10.77.{number}.1/24") for number in range(self.spec.mounts)]
+        ours = [cable.ends[0].dup() for cable in self._cables]
+        server = self._launch(self._server("nfs-server", [_EVERYWHERE, *interfaces]), *ours)
         server.answer("did not boot", BOOT_S)
-        with ExitStack() as stack:
-            ends = [stack.enter_context(end) for _, end in cables]
-            deadline = time.monotonic() + AGREE_S
-            while not self._boot_clients(ends):
-                if time.monotonic() > deadline:
-                    how = "in step" if self.spec.collide else "apart"
-                    raise CannotTestError(
-                        f"lab={self.spec.text}: the clients did not boot {how} within {AGREE_S:g} s; "
-                        "try again when this machine is less busy"
-                    )
-                for client in self.clients:
-                    self._guests.remove(client.guest)
-                    client.guest.end(0.0)
+        deadline = time.monotonic() + AGREE_S
+        while not self._boot_clients(self._cables):
+            if time.monotonic() > deadline:
+                how = "in step" if self.spec.collide else "apart"
+                raise CannotTestError(
+                    f"lab={self.spec.text}: the clients did not boot {how} within {AGREE_S:g} s; "
+                    "try again when this machine is less busy"
+                )
+            for client in self.clients:
+                self._guests.remove(client.guest)
+                client.guest.end(0.0)
+        self._cables.watch()
 
-    def _boot_clients(self, cables: Sequence[socket.socket]) -> bool:
+    def _boot_clients(self, cables: Iterable[Cable]) -> bool:
         """Boot all clients; whether their ticks are as far apart as they should be."""
         self.clients = []
         for number, (letter, cable) in enumerate(zip(self.spec.letters, cables, strict=True)):
@@ -160,7 +162,7 @@ class Cluster:
                 f"nfs-{letter}", [("vec0", f"{_address(number)}/24")], [_route(number)],
                 equal_pids=self.spec.collide, mebibytes=CLIENT_MEBIBYTES, page=self._page,
             )  # fmt: skip
-            self.clients.append(Client(letter, self._launch(config, cable.dup()), "", _address(number)))
+            self.clients.append(Client(letter, self._launch(config, cable.ends[1].dup()), "", _address(number)))
         for client in self.clients:
             client.guest.answer("did not boot", BOOT_S)
         gaps = [later - earlier for earlier, later in itertools.pairwise(self.first_ticks_ns())]
