@@ -63,7 +63,7 @@ def _of_cell(record: RunRecord, result: CellResult) -> Accusation:
 
 
 def _of_finding(record: RunRecord, finding: Finding) -> Accusation:
-    rate = f"{finding.failures} of {finding.rounds} rounds of the smallest program"
+    rate = f"{finding.rate} of the smallest program"
     sites = ", ".join(f"{site.letter} {place_of(site)}" for site in record.sites)
     return Accusation(
         title=f"search: {visible(finding.kind)}", property_id=finding.property_id,

@@ -31,6 +31,13 @@ class Finding:
     history: RoundHistory | None = None
     """Of the message that showed it in the smallest program."""
 
+    @property
+    def rate(self) -> str:
+        """How often the fresh batch showed it, in words."""
+        if self.failures:
+            return f"{self.failures:,} of {self.rounds:,} rounds"
+        return f"seen, and not again in {self.rounds:,} rounds"
+
 
 def finding_names(findings: Sequence[Finding]) -> tuple[str, ...]:
     """What each is called where findings have names: `search: two-winners`, `search: two-winners (2)`."""

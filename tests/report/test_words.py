@@ -203,3 +203,9 @@ def test_a_refused_call_does_not_claim_what_nobody_saw() -> None:
     assert verdict_meaning(record) == ("exclusive.winner is not kept: unsupported: refused with EINVAL.",)
     assert accusations_of(record)[0].breaks == ""
     assert "two writers both believe" in " ".join(verdict_meaning(violated_run()))
+
+
+def test_a_find_that_did_not_show_again_says_so() -> None:
+    (finding,) = violated_run().search.findings
+    assert replace(finding, failures=37, rounds=200).rate == "37 of 200 rounds"
+    assert replace(finding, failures=0, rounds=196).rate == "seen, and not again in 196 rounds"
