@@ -90,9 +90,9 @@ class _Run:
             scouts = fleet.launch([Launch(spec, letter) for letter, spec in zip(LETTERS, self.specs, strict=False)])
             found = arrive(fleet, scouts, self.specs, self.options.profile, self.progress)
             by_letter = {worker.letter: worker for worker in scouts}
-            before = read_environments(fleet, by_letter, found.sites)
             measured, results, profile = Measured(), (), None  # type: Measured, tuple[CellResult, ...], Profile | None
             try:
+                before = read_environments(fleet, by_letter, found.sites)
                 profile = choose_profile(self.options.profile, found.sites)
                 chosen = self._rows(found)
                 promises = {row.cell.id: profile.promise_among(row.cell, found.sites) for row in chosen}

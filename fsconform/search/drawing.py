@@ -7,7 +7,8 @@ at a time. The seed decides what is drawn, so that `derandomize` would have noth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from fsconform.search.encoding import LONGEST, SHORTEST
 from fsconform.vocabulary.blocks import block_key
@@ -41,4 +42,26 @@ def draw_programs(check: Callable[[bytes], None], seed: int, session: int = 0) -
     def search(data: bytes) -> None:
         check(data)
 
-    search()
+    with _without_local_constants():
+        search()
+
+
+@contextmanager
+def _without_local_constants() -> Iterator[None]:
+    """Hypothesis mixes constants of the modules that happen to be imported into what it draws: with them a seed would
+    draw other programs in every surroundings. Internal to Hypothesis; left as it is where a version has no such thing.
+    """
+    from hypothesis.internal.conjecture import providers
+    from hypothesis.internal.constants_ast import Constants
+
+    name = "_get_local_constants"
+    if not hasattr(providers, name):
+        yield
+        return
+    before = getattr(providers, name)
+    none = Constants()
+    setattr(providers, name, lambda: none)
+    try:
+        yield
+    finally:
+        setattr(providers, name, before)

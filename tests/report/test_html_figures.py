@@ -105,8 +105,9 @@ def test_a_timeline_keeps_the_order_of_all_beginnings_and_ends(events: list[dict
                 assert box.right < rival.left, "a worker does one thing at a time"
             if one["returned_ns"] + one["error_ns"] < other["invoked_ns"] - other["error_ns"]:
                 assert box.late < rival.early
+            # In one nanosecond either order may be drawn: lanes of touching operations leave no third way.
             if box.lane != rival.lane and one["invoked_ns"] <= other["returned_ns"] and box.right < rival.left:
-                assert one["returned_ns"] < other["invoked_ns"]
+                assert one["returned_ns"] <= other["invoked_ns"]
 
 
 def test_what_never_returned_stays_open_to_the_end() -> None:
