@@ -27,6 +27,11 @@ class Finding:
     program: Callable[[Stage], Seen] | None = None
     unit: str = "names"
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is about how long a cache remembers: nothing of it is a race."""
+        return any(cell.startswith(("visibility.", "size.")) for cell in self.cells)
+
     def commands(self) -> list[str]:
         """A shell command for each site."""
         if self.program is not None:
