@@ -79,7 +79,7 @@ FINDINGS = (
     ),
     Finding(
         "held-listing",
-        "A directory descriptor that is held shows its old listing for 30 s",
+        "A directory descriptor that is held shows its old listing for 30 s on NFSv3",
         "B opens a directory and lists it through the descriptor. A adds a name. B rewinds and lists again.",
         "Opening a directory asks for its attributes, rewinding does not: the cached listing is good until they "
         "expire, whatever lookupcache says.",
@@ -144,8 +144,8 @@ FINDINGS = (
         "NFSv4.1 and later open a name that was removed, while its file lives",
         "B knows a name; A, which has the file open, removes it; B opens the name.",
         "The client opens what it knows by file handle (CLAIM_FH), not by name. The file is still there, renamed to "
-        ".nfs…: the open succeeds and reads its contents. With 4.0 the open goes by name; with 3 an open asks for the "
-        "attributes of the handle, which are there as well.",
+        ".nfs…: the open succeeds and reads its contents. With 4.0 and with 3 no such open "
+        "succeeded here.",
         "RFC 8881 section 18.16.3 (CLAIM_FH); Linux fs/nfs/nfs4proc.c, fs/nfs/unlink.c (silly rename)",
         ("lab=nfs4.2", "lab=nfs4.0", "lab=nfs3"),
         program=programs.open_removed_name,
