@@ -14,6 +14,7 @@ from fsconform.fleet.launch import Launch
 from fsconform.judging.profiles import choose_profile
 from fsconform.oracles.contradictions import rounds_showing
 from fsconform.oracles.examination import examine
+from fsconform.oracles.retransmissions import doubt
 from fsconform.run.crew import hire, racers_per_site
 from fsconform.run.directory import Removal, new_run_id, remove
 from fsconform.run.interrupts import one_interrupt
@@ -112,8 +113,9 @@ class _Play:
         witness, perform = self.witness, partial(self._message, team)
         if not witness.contradictions:
             chosen = choose_profile(self.profile, sites)
+            doubtful = chosen.retransmit_ambiguous(sites)
             return replay(
-                witness, perform, examine,
+                witness, perform, lambda history: examine(doubt(history, doubtful)),
                 lambda anomaly, history: rule(anomaly, history, lambda cell: chosen.promise_among(cell, sites)),
                 [site.letter for site in sites], rounds,
             )  # fmt: skip

@@ -109,3 +109,22 @@ def test_an_exclusive_create_that_finds_a_name_free_while_it_is_replaced_met_a_g
     early = only_anomaly(replacing, ("b", [(make, 3, 8, 0)]), ("b", [(make, 30, 35, 0)]))
     assert (early.kind, early.property_id) in {("two-winners", "exclusive.winner"),
                                                ("win-over-existing", "exclusive.over-existing")}  # fmt: skip
+
+
+def test_a_loser_that_misses_the_name_while_it_is_replaced_met_a_gap() -> None:
+    make, read = Step("excl_create", NAME), Step("open_read", NAME, key=KEY, size=SIZE)
+    loser = ("b", [(make, 6, 7, errno.EEXIST), (read, 30, 35, errno.ENOENT)])
+    for replacing, kind, property_id in (
+        ((Step("rename", "d/u", NAME), 25, 50, 0), "eexist-then-gap", "atomic.presence"),
+        ((Step("rename", "d/u", NAME), 40, 50, 0), "eexist-then-enoent", "exclusive.loser-sees"),
+    ):
+        found = examine(one_round(("a", [(make, 0, 5, 0), replacing]), loser)).anomalies
+        assert (kind, property_id) in {(anomaly.kind, anomaly.property_id) for anomaly in found}
+
+
+def test_a_name_that_is_removed_later_has_gaps_as_well() -> None:
+    make, remove = Step("excl_create", NAME), Step("unlink", NAME)
+    for start, kind in ((30, "won-in-gap"), (60, "two-winners")):
+        replacing = ("a", [(make, 0, 5, 0), (Step("rename", "d/u", NAME), 25, 50, 0)])
+        lanes = (replacing, ("b", [(make, start, start + 5, 0)]), ("a", [(remove, 90, 95, 0)]))
+        assert kind in {anomaly.kind for anomaly in examine(one_round(*lanes)).anomalies}
