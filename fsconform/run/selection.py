@@ -26,11 +26,13 @@ def select(options: Options, tier: str, letters: Sequence[str], acting: Sequence
     if not options.also:
         return chosen
     known = {row.cell.id for row in chosen}
-    return chosen + [row for row in choose(everything, expression=options.also) if row.cell.id not in known]
+    return chosen + [
+        row for row in choose(everything, expression=options.also, option="--also") if row.cell.id not in known
+    ]
 
 
-def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = "") -> list[Row]:
-    """The rows with one of these ids (all, where none is given) that the expression holds for.
+def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = "", option: str = "-k") -> list[Row]:
+    """The rows with one of these ids (all, where none is given) that the expression of an option holds for.
 
     Raises CannotTestError for an unknown id, an expression that cannot be read, or when nothing is left.
     """
@@ -40,9 +42,11 @@ def choose(rows: Sequence[Row], cell_ids: Sequence[str] = (), expression: str = 
             raise unknown("cell", cell_id, known)
     chosen = [known[cell_id] for cell_id in cell_ids] if cell_ids else list(rows)
     if expression:
-        chosen = [row for row in chosen if matches(expression, row.cell.id)]
+        chosen = [row for row in chosen if matches(expression, row.cell.id, option)]
         if not chosen:
-            raise CannotTestError(f"-k {expression!r} selects none of {len(rows)} cells; `fsconform cells` lists them")
+            raise CannotTestError(
+                f"{option} {expression!r} selects none of {len(rows)} cells; `fsconform cells` lists them"
+            )
     return chosen
 
 
@@ -61,13 +65,13 @@ def applicable(rows: Sequence[Row], sites: Sequence[Site], cell_ids: Sequence[st
     return [row for row in rows if not row.only or in_step]
 
 
-def matches(expression: str, text: str) -> bool:
+def matches(expression: str, text: str, option: str = "-k") -> bool:
     """Whether an expression of substrings, `and`, `or`, `not` and parentheses holds for `text`.
 
     Raises CannotTestError where it cannot be read.
     """
     tokens = _TOKEN.findall(expression)
-    reader = _Reader(tokens, text.lower(), expression)
+    reader = _Reader(tokens, text.lower(), f"{option} {expression!r}")
     value = reader.disjunction()
     reader.expect_end()
     return value
@@ -76,23 +80,21 @@ def matches(expression: str, text: str) -> bool:
 class _Reader:
     """Recursive descent over the tokens of one expression."""
 
-    def __init__(self, tokens: Sequence[str], text: str, expression: str) -> None:
+    def __init__(self, tokens: Sequence[str], text: str, source: str) -> None:
         self._tokens: Iterator[str] = iter(tokens)
-        self._text, self._expression = text, expression
+        self._text, self._source = text, source
         self._next: str | None = next(self._tokens, None)
 
     def _take(self) -> str:
         token, self._next = self._next, next(self._tokens, None)
         if token is None:
-            raise CannotTestError(f"-k {self._expression!r} ends too early; example: 'visibility and not open_read'")
+            raise CannotTestError(f"{self._source} ends too early; example: 'visibility and not open_read'")
         return token
 
     def expect_end(self) -> None:
         """Raises CannotTestError where something is left over."""
         if self._next is not None:
-            raise CannotTestError(
-                f"-k {self._expression!r}: {self._next!r} is not expected; join words with and, or, not"
-            )
+            raise CannotTestError(f"{self._source}: {self._next!r} is not expected; join words with and, or, not")
 
     def disjunction(self) -> bool:
         """`a or b`."""
@@ -116,8 +118,8 @@ class _Reader:
         if token == "(":
             value = self.disjunction()
             if self._take() != ")":
-                raise CannotTestError(f"-k {self._expression!r}: a parenthesis is not closed")
+                raise CannotTestError(f"{self._source}: a parenthesis is not closed")
             return value
         if token in (")", "and", "or"):
-            raise CannotTestError(f"-k {self._expression!r}: {token!r} is not expected here")
+            raise CannotTestError(f"{self._source}: {token!r} is not expected here")
         return token.lower() in self._text

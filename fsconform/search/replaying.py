@@ -67,6 +67,8 @@ def read_witness(text: str, where: str) -> StoredWitness:
     """The witness that a text of JSON holds. Raises CannotTestError, beginning with `where`."""
     try:
         witness = StoredWitness.from_json(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise CannotTestError(f"{where}: is no JSON ({error}); give the witness.json of a run") from None
     except KeyError as error:
         raise CannotTestError(f"{where}: the field {error} is missing") from None
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
